@@ -1,0 +1,29 @@
+"""Errors written for the person who reads them.
+
+Every error that a user can cause is one of these, so that the command line can show its sentence without a traceback.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class RobustlibError(Exception):
+    """Base of all errors that robustlib raises on purpose."""
+
+
+class InvalidValueError(RobustlibError, ValueError):
+    """A value outside its range; the message names the value and what would be right."""
+
+
+class InvalidTypeError(RobustlibError, TypeError):
+    """A value of a type that the function does not take."""
+
+
+class UnknownNameError(RobustlibError, LookupError):
+    """A name that is in no registry; the message lists near misses and the whole menu."""
+
+    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
+        menu = sorted(known)
+        near = get_close_matches(str(name), menu, n=3)
+        hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+        super().__init__(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(menu) or 'none'}.")
