@@ -1,0 +1,1 @@
+"""Models: adapters that turn prompts into answers, loaded by name."""

@@ -1,0 +1,56 @@
+"""What a model is to the rest of robustlib: prompts in, answers out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from robustlib.data.images import Pixels
+
+Status = Literal["ok", "no_answer", "truncated", "error"]
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What a model sees of a question."""
+
+    image: Pixels | None
+    """uint8 H x W x 3, or None for no image."""
+    text: str
+    """The question, without options: the adapter decides how they are shown."""
+    options: tuple[str, ...] = ()
+    """Answer options in label order; empty for an open question."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a model said."""
+
+    text: str
+    """The answer as given; "" when the status is not "ok"."""
+    status: Status = "ok"
+    """Anything but "ok" scores 0 and stays in the denominator."""
+    choice: int = -1
+    """Index into the prompt's options, -1 if none was chosen."""
+    logits: tuple[float, ...] | None = None
+    """One score per option, in their order; None when there are no options or the model gives none."""
+    confidence: float | None = None
+    """The model's probability of the given answer, in [0, 1]; None when unknown."""
+
+
+class Model(Protocol):
+    """One class with one method, and a label for the record."""
+
+    name: str
+    """The name it was loaded by; it becomes the column `model`."""
+
+    def answer(self, prompts: Sequence[Prompt]) -> list[Answer]:
+        """Answer a batch, in order.
+
+        A batch answers as its prompts would one at a time (float32: logits within 1e-4). Safe to call from several
+        threads.
+        """
+        ...
+
+    def describe(self) -> dict[str, str | int | float]:
+        """Return what could change an answer: checkpoint, revision, fingerprint (SHA-256), processor, dtype, ..."""
+        ...
