@@ -1,0 +1,93 @@
+# One command for each thing a reader of the papers wants to do; `make` alone lists them.
+#
+# Every notebook is a rule: its executed copy under build/ is the target, so a notebook that fails leaves no target and
+# is run again next time. `robustlib report` moves the copy into place only when the last cell has run.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.DEFAULT_GOAL := help
+
+PROFILE ?= pocket
+ifeq ($(CONDA_DEFAULT_ENV),robustlib)
+PYTHON := $(CONDA_PREFIX)/bin/python
+ENVIRONMENT :=
+else
+PYTHON := .venv/bin/python
+ENVIRONMENT := .venv/installed
+endif
+
+BUILD := build/$(PROFILE)
+RUN := $(PYTHON) -m robustlib report
+PREDICTIONS := build/predictions/$(PROFILE)
+# What a notebook's result depends on besides itself: the rooms it calls. A changed room makes its notebooks run again.
+data := $(shell find robustlib/data robustlib/*.py -name '*.py' -o -name '*.csv')
+answers := $(data) $(shell find robustlib/corruptions robustlib/models robustlib/scoring robustlib/sweep \
+	-name '*.py' -o -name '*.csv' -o -name '*.toml' -o -name '*.safetensors')
+numbers := $(data) $(shell find robustlib/metrics robustlib/report -name '*.py')
+
+.PHONY: help reproduce test lint lab bench models lock clean
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+reproduce: paper_figures/README.md ## rebuild every table and figure (PROFILE=pocket)
+
+test: $(ENVIRONMENT) ## run the test suite
+	$(PYTHON) -m pytest -n 2 --dist worksteal
+
+lint: $(ENVIRONMENT) ## ruff and mypy
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m mypy
+
+lab: $(ENVIRONMENT) ## open the notebooks in JupyterLab
+	$(PYTHON) -m jupyterlab --notebook-dir .
+
+bench: $(ENVIRONMENT) ## measure speed side by side with peers
+	$(PYTHON) tests/bench/corruptions.py
+
+models: $(ENVIRONMENT) ## train the pocket models again from scratch
+	$(RUN) notebooks/train_pocket_models.ipynb build/train_pocket_models.ipynb
+
+lock: $(ENVIRONMENT) ## write the installed versions to requirements.lock
+	$(PYTHON) -m pip freeze --exclude robustlib --exclude pip --exclude setuptools | sed 's/+cpu$$//' > requirements.lock
+
+clean: ## remove what can be rebuilt; predictions stay
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	find build -mindepth 1 -maxdepth 1 ! -name predictions -exec rm -rf {} + 2>/dev/null || true
+
+.venv/installed: requirements.lock pyproject.toml
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "robustlib needs Python 3.11 or newer, python3 is " + sys.version.split()[0])'
+	rm -rf .venv
+	python3 -m venv .venv
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $@
+
+# Each group of targets is one notebook: its executed copy, and the record it leaves beside its tables or figures.
+
+$(BUILD)/vqa_bench_sweep.ipynb $(PREDICTIONS)/manifest.json &: notebooks/vqa_bench_sweep.ipynb $(answers) | $(ENVIRONMENT)
+	$(RUN) $< $(BUILD)/vqa_bench_sweep.ipynb -p profile=$(PROFILE) -p out=../$(PREDICTIONS)
+	touch $(PREDICTIONS)/manifest.json
+
+published := build/published
+paper := paper_figures/vqa_bench
+
+$(published)/published_audit.ipynb $(paper)/published_audit/provenance.json &: notebooks/published_audit.ipynb $(numbers) | $(ENVIRONMENT)
+	$(RUN) $< $(published)/published_audit.ipynb -p out_dir=../$(paper)/published_audit
+
+$(published)/vqa_bench_%.ipynb $(paper)/published/%/provenance.json &: notebooks/vqa_bench_%.ipynb $(numbers) | $(ENVIRONMENT)
+	$(RUN) $< $(published)/vqa_bench_$*.ipynb -p source=published -p out_dir=../$(paper)/published/$*
+
+$(BUILD)/vqa_bench_%.ipynb $(paper)/$(PROFILE)/%/provenance.json &: notebooks/vqa_bench_%.ipynb $(PREDICTIONS)/manifest.json $(numbers) | $(ENVIRONMENT)
+	$(RUN) $< $(BUILD)/vqa_bench_$*.ipynb -p source=../$(PREDICTIONS) -p out_dir=../$(paper)/$(PROFILE)/$*
+
+paper_figures/README.md: \
+		$(published)/published_audit.ipynb $(paper)/published_audit/provenance.json \
+		$(foreach kind,tables figures, \
+			$(published)/vqa_bench_$(kind).ipynb $(paper)/published/$(kind)/provenance.json \
+			$(BUILD)/vqa_bench_$(kind).ipynb $(paper)/$(PROFILE)/$(kind)/provenance.json)
+	$(PYTHON) -m robustlib index paper_figures
