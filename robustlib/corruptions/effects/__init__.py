@@ -1,0 +1,1 @@
+"""The corruptions themselves: one function each, grouped by physical cause, registered by `registry.effect`."""

@@ -1,0 +1,87 @@
+"""Light and colour: each pixel is changed on its own, or by one number of the whole image."""
+
+import numpy as np
+import numpy.typing as npt
+
+from robustlib.corruptions.kernel import kernel
+from robustlib.corruptions.registry import effect
+from robustlib.corruptions.stream import Stream
+from robustlib.data.images import Pixels
+
+
+@effect
+def brightness(image: Pixels, rng: Stream, *, added: float) -> Pixels:
+    """Add to the value V of HSV, which scales the three channels alike; black becomes grey."""
+    return _raise_value(image, np.float32(255 * added))
+
+
+@effect
+def saturate(image: Pixels, rng: Stream, *, factor: float, added: float) -> Pixels:
+    """Scale the saturation S of HSV and add to it; a grey has the hue of red."""
+    return _scale_saturation(image, np.float32(factor), np.float32(added))
+
+
+@effect
+def contrast(image: Pixels, rng: Stream, *, factor: float) -> Pixels:
+    """Scale the distance of each value to its channel's mean."""
+    rows = image.reshape(image.shape[0], -1)
+    means = _column_sums(rows).reshape(-1, 3).sum(axis=0) / (image.shape[0] * image.shape[1])
+    return _scale_about(image, np.tile(means.astype(np.float32), image.shape[1]), np.float32(factor))
+
+
+@kernel
+def _raise_value(image: Pixels, added: np.float32) -> Pixels:
+    out = np.empty_like(image)
+    source, target = image.reshape(-1, 3), out.reshape(-1, 3)
+    for i in range(source.shape[0]):
+        red, green, blue = source[i, 0], source[i, 1], source[i, 2]
+        value = np.float32(max(red, green, blue))
+        raised = min(value + added, np.float32(255))
+        scale = raised / max(value, np.float32(1))
+        bottom = np.float32(0.5) if value > 0 else raised + np.float32(0.5)
+        target[i, 0] = np.int32(red * scale + bottom)
+        target[i, 1] = np.int32(green * scale + bottom)
+        target[i, 2] = np.int32(blue * scale + bottom)
+    return out
+
+
+@kernel
+def _scale_saturation(image: Pixels, factor: np.float32, added: np.float32) -> Pixels:
+    """V - x is V times S for the lowest channel and goes with S for all: scale it by new S over old S.
+
+    With q = 1 / S = V / (V - min), the ratio is min(factor * S + added, 1) / S = min(factor + added * q, q).
+    """
+    out = np.empty_like(image)
+    source, target = image.reshape(-1, 3), out.reshape(-1, 3)
+    half = np.float32(0.5)
+    for i in range(source.shape[0]):
+        red, green, blue = source[i, 0], source[i, 1], source[i, 2]
+        value, lowest = np.float32(max(red, green, blue)), np.float32(min(red, green, blue))
+        inverse = value / max(value - lowest, np.float32(1))
+        scale = min(factor + added * inverse, inverse)
+        is_grey = value == lowest
+        fallen = np.float32(value - value * min(added, np.float32(1)))
+        target[i, 0] = red if is_grey else np.int32(value - (value - red) * scale + half)
+        target[i, 1] = np.int32(fallen + half) if is_grey else np.int32(value - (value - green) * scale + half)
+        target[i, 2] = np.int32(fallen + half) if is_grey else np.int32(value - (value - blue) * scale + half)
+    return out
+
+
+@kernel
+def _column_sums(rows: Pixels) -> npt.NDArray[np.uint32]:
+    sums = np.zeros(rows.shape[1], np.uint32)
+    for y in range(rows.shape[0]):
+        for x in range(rows.shape[1]):
+            sums[x] += rows[y, x]
+    return sums
+
+
+@kernel
+def _scale_about(image: Pixels, means: npt.NDArray[np.float32], factor: np.float32) -> Pixels:
+    out = np.empty_like(image)
+    source, target = image.reshape(image.shape[0], -1), out.reshape(image.shape[0], -1)
+    for y in range(source.shape[0]):
+        for x in range(source.shape[1]):
+            scaled = (source[y, x] - means[x]) * factor + means[x]
+            target[y, x] = np.int32(scaled + np.float32(0.5))
+    return out
