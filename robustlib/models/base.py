@@ -19,6 +19,13 @@ class Prompt:
     """The question, without options: the adapter decides how they are shown."""
     options: tuple[str, ...] = ()
     """Answer options in label order; empty for an open question."""
+    more_images: tuple[Pixels, ...] = ()
+    """Further images, in the order in which the question names them; a model of one image ignores them."""
+
+    @property
+    def images(self) -> tuple[Pixels, ...]:
+        """All images, in order; empty for a question of text alone."""
+        return () if self.image is None else (self.image, *self.more_images)
 
 
 @dataclass(frozen=True)
@@ -35,6 +42,10 @@ class Answer:
     """One score per option, in their order; None when there are no options or the model gives none."""
     confidence: float | None = None
     """The model's probability of the given answer, in [0, 1]; None when unknown."""
+    option_mass: float | None = None
+    """Share of the probability that the options hold together where they compete with all else a model could say."""
+    reason: str = ""
+    """Why the status is not "ok", where there is more to say than the status does."""
 
 
 class Model(Protocol):
