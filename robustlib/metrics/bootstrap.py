@@ -81,11 +81,11 @@ def draw_clusters(clusters: ArrayLike, resamples: int = 1000, seed: int = 0) -> 
         raise InvalidValueError(
             f"An interval over clusters needs at least two of them, got {len(names)}: {names.tolist()}."
         )
-    if _integer(resamples, "resamples") < 1:
-        raise InvalidValueError(f"resamples must be at least 1, got {resamples}.")
-    random = generator("cluster_bootstrap", _integer(seed, "seed"), len(names))
-    counts = [np.bincount(random.integers(len(names), size=len(names)), minlength=len(names)) for _ in range(resamples)]
-    return ClusterDraws(member.ravel(), np.array(counts, dtype=np.float64))
+    random = generator("cluster_bootstrap", whole_number(seed, "seed"), len(names))
+    counts = np.empty((whole_number(resamples, "resamples", least=1), len(names)))
+    for row in counts:
+        row[:] = np.bincount(random.integers(len(names), size=len(names)), minlength=len(names))
+    return ClusterDraws(member, counts)
 
 
 def percentile_interval(estimates: ArrayLike) -> Interval:
@@ -148,8 +148,17 @@ def cluster_bootstrap(
     return percentile_interval([statistic(np.repeat(rows, times, axis=0)) for times in repeats])
 
 
-def _integer(value: int, name: str) -> int:
+def whole_number(value: int, name: str, least: int | None = None) -> int:
+    """Return the value as a Python integer; NumPy integers are fine.
+
+    Raises:
+        InvalidTypeError: no integer.
+        InvalidValueError: below the least one allowed.
+    """
     try:
-        return index(value)
+        number = index(value)
     except TypeError as error:
         raise InvalidTypeError(f"{name} must be an integer, got {value!r}.") from error
+    if least is not None and number < least:
+        raise InvalidValueError(f"{name} must be at least {least}, got {number}.")
+    return number
