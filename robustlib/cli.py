@@ -1,0 +1,116 @@
+"""The commands: each is one function that registers its own parser. A new one needs a place in `COMMANDS`, no more."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+    Commands = _SubParsersAction[ArgumentParser]
+
+
+def add_list(commands: "Commands") -> None:
+    """Register ``list``: the names that the other commands take."""
+    parser = commands.add_parser("list", help="list corruptions, models, data sets or profiles")
+    kinds = parser.add_subparsers(metavar="KIND", required=True)
+    corruptions = kinds.add_parser("corruptions", help="suite/name, category and severities of each corruption")
+    corruptions.add_argument("suite", nargs="?", help="one suite only")
+    corruptions.set_defaults(run=_list_corruptions)
+    for kind, names in (("models", _models), ("datasets", _datasets), ("profiles", _profiles)):
+        kinds.add_parser(kind, help=f"names of the {kind}").set_defaults(run=_printer(names))
+
+
+def add_sweep(commands: "Commands") -> None:
+    """Register ``sweep``: ask a profile's questions of its models under all its conditions."""
+    parser = commands.add_parser("sweep", help="run a profile; what is there already is kept")
+    parser.add_argument("profile", help="a name of 'list profiles', or the path of a .toml file")
+    parser.add_argument("--out", required=True, help="folder for the predictions")
+    parser.add_argument("--engine", default="local", help="where it runs (default: %(default)s)")
+    parser.add_argument("--workers", type=int, help="tasks at a time (default: one per core)")
+    parser.set_defaults(run=_sweep)
+
+
+def add_status(commands: "Commands") -> None:
+    """Register ``status``: how far a sweep has come."""
+    parser = commands.add_parser("status", help="tell what a sweep has done and what remains")
+    parser.add_argument("out", help="folder with the predictions")
+    parser.set_defaults(run=_status)
+
+
+def add_ask(commands: "Commands") -> None:
+    """Register ``ask``: one question about one image."""
+    parser = commands.add_parser("ask", help="ask a model about an image, corrupted or as it is")
+    parser.add_argument("model", help="a name of 'list models', a hub id or a local folder")
+    parser.add_argument("image", help="path of an image file")
+    parser.add_argument("question")
+    parser.add_argument("--corruption", metavar="SUITE/NAME", help="corrupt the image first")
+    parser.add_argument("--severity", type=int, default=3, help="0 to 5 (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="decides what a random corruption draws")
+    parser.set_defaults(run=_ask)
+
+
+COMMANDS: tuple[Callable[["Commands"], None], ...] = (add_list, add_sweep, add_status, add_ask)
+
+
+def _list_corruptions(arguments: Namespace) -> None:
+    from robustlib.corruptions import list_corruptions, list_suites
+
+    for suite in [arguments.suite] if arguments.suite else list_suites():
+        for corruption in list_corruptions(suite):
+            severities = ", ".join(map(str, corruption.severities))
+            print(f"{corruption.key:<40} {corruption.category:<14} {severities}")
+
+
+def _printer(names: Callable[[], list[str]]) -> Callable[[Namespace], None]:
+    return lambda _arguments: print(*names(), sep="\n")
+
+
+def _models() -> list[str]:
+    from robustlib.models import list_models
+
+    return list_models()
+
+
+def _datasets() -> list[str]:
+    from robustlib.data import list_datasets
+
+    return list_datasets()
+
+
+def _profiles() -> list[str]:
+    from robustlib.sweep import list_profiles
+
+    return list_profiles()
+
+
+def _sweep(arguments: Namespace) -> None:
+    from robustlib.sweep import run_sweep
+
+    print(run_sweep(arguments.profile, arguments.out, arguments.engine, arguments.workers))
+
+
+def _status(arguments: Namespace) -> None:
+    from robustlib.sweep import sweep_status
+
+    status = sweep_status(arguments.out)
+    print(f"shards:  {status.done} done ({status.failed} with failed answers), {status.remaining} remaining")
+    print("answers:", ", ".join(f"{count} {name}" for name, count in sorted(status.statuses.items())) or "none")
+
+
+def _ask(arguments: Namespace) -> None:
+    from robustlib.corruptions import corrupt
+    from robustlib.data import LazyImage
+    from robustlib.errors import RobustlibError
+    from robustlib.models import load_model
+    from robustlib.models.base import Prompt
+    from robustlib.sweep.asking import ask
+
+    pixels = LazyImage(arguments.image).pixels()
+    if arguments.corruption:
+        pixels = corrupt(pixels, arguments.corruption, arguments.severity, arguments.seed)
+    [answer] = ask(load_model(arguments.model), [Prompt(pixels, arguments.question)])
+    if answer.status == "error":
+        raise RobustlibError(f"{arguments.model} failed: {answer.reason}")
+    confidence = "" if answer.confidence is None else f" (confidence {answer.confidence:.3f})"
+    print(answer.text if answer.status == "ok" else f"[{answer.status}]", confidence, sep="")

@@ -1,0 +1,27 @@
+"""Sweeps: models x conditions x questions, into one long table of predictions that survives being interrupted."""
+
+from robustlib.sweep.conditions import CLEAN, Condition, suite_conditions
+from robustlib.sweep.manifest import FailedAnswersError
+from robustlib.sweep.plan import Plan, make_plan, plan_jobs
+from robustlib.sweep.profile import Profile, list_profiles, load_profile
+from robustlib.sweep.run import run_sweep
+from robustlib.sweep.status import SweepStatus, sweep_status
+from robustlib.sweep.store import read_manifest, read_predictions
+
+__all__ = [
+    "CLEAN",
+    "Condition",
+    "FailedAnswersError",
+    "Plan",
+    "Profile",
+    "SweepStatus",
+    "list_profiles",
+    "load_profile",
+    "make_plan",
+    "plan_jobs",
+    "read_manifest",
+    "read_predictions",
+    "run_sweep",
+    "suite_conditions",
+    "sweep_status",
+]

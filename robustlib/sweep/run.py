@@ -1,0 +1,128 @@
+"""Run a plan: what the output folder lacks is made, what it has is kept."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import groupby, islice
+from pathlib import Path
+
+from tqdm import tqdm
+
+from robustlib.models.base import Answer, Prompt
+from robustlib.sweep.asking import ask
+from robustlib.sweep.conditions import Condition, shown_images
+from robustlib.sweep.engines import find_engine
+from robustlib.sweep.lock import exclusive
+from robustlib.sweep.manifest import make_manifest, raise_on_failed_answers
+from robustlib.sweep.plan import Job, Plan, make_plan
+from robustlib.sweep.profile import Profile, load_profile
+from robustlib.sweep.rows import make_rows
+from robustlib.sweep.store import (
+    MANIFEST,
+    PLAN,
+    StoreError,
+    read_identity,
+    write_record,
+    write_shard,
+)
+
+
+@dataclass(frozen=True)
+class Task:
+    """The missing jobs of one condition: its images are made once, and every model answers them."""
+
+    condition: Condition
+    jobs: tuple[Job, ...]
+
+
+def run_sweep(
+    profile_or_plan: str | Profile | Plan, out: str | Path, engine: str = "local", workers: int | None = None
+) -> Path:
+    """Ask every question of a plan under every condition and write the answers, one shard per model and condition.
+
+    Shards that are there already are kept, so an interrupted sweep continues where it stopped and ends with the same
+    bytes. The manifest is written last.
+
+    Args:
+        profile_or_plan: a profile's name or file, a profile, or a plan.
+        out: the output folder.
+        engine: a key of `robustlib.sweep.engines.ENGINES`.
+        workers: how many tasks run at a time; None for one per core. The shards do not depend on it.
+
+    Returns:
+        The path of the manifest.
+
+    Raises:
+        FailedAnswersError: the sweep is whole and its manifest written, but some answers have the status "error".
+        RobustlibError: the plan cannot be made, an image cannot be read, or another sweep is using the folder.
+        OSError: the folder cannot be written.
+    """
+    run = find_engine(engine)
+    plan = _as_plan(profile_or_plan)
+    folder = Path(out)
+    with exclusive(folder):
+        _remove_leftovers(folder)
+        tasks = _missing_tasks(plan, folder)
+        if tasks:
+            (folder / MANIFEST).unlink(missing_ok=True)
+        write_record(
+            folder / PLAN, {"profile": asdict(plan.profile), "shards": [job.path.as_posix() for job in plan.jobs]}
+        )
+        missing = sum(len(task.jobs) for task in tasks)
+        with tqdm(desc=plan.profile.name, total=len(plan.jobs), initial=len(plan.jobs) - missing, unit="shard") as bar:
+            for shards in run(partial(_run_task, plan, folder), tasks, workers):
+                bar.update(shards)
+        manifest = write_record(folder / MANIFEST, make_manifest(plan, folder))
+    raise_on_failed_answers(folder)
+    return manifest
+
+
+def _as_plan(profile_or_plan: str | Profile | Plan) -> Plan:
+    if isinstance(profile_or_plan, Plan):
+        return profile_or_plan
+    return make_plan(profile_or_plan if isinstance(profile_or_plan, Profile) else load_profile(profile_or_plan))
+
+
+def _remove_leftovers(out: Path) -> None:
+    """Remove the temporary files of a run that was killed; the lock says that no other run is writing."""
+    for leftover in out.rglob(".*.tmp"):
+        leftover.unlink()
+
+
+def _missing_tasks(plan: Plan, out: Path) -> list[Task]:
+    missing = [job for job in plan.jobs if not _is_done(out, job)]
+    return [Task(condition, tuple(jobs)) for condition, jobs in groupby(missing, key=lambda job: job.condition)]
+
+
+def _is_done(out: Path, job: Job) -> bool:
+    path = out / job.path
+    if not path.exists():
+        return False
+    try:
+        return read_identity(path) == job.identity
+    except StoreError as error:
+        tqdm.write(f"{error} It is made again now.", file=sys.stderr)
+        return False
+
+
+def _run_task(plan: Plan, out: Path, task: Task) -> int:
+    """Write the shards of a task; return how many."""
+    answers: dict[str, list[Answer]] = {job.model: [] for job in task.jobs}
+    for prompts in _batches(plan, task.condition):
+        for name, given in answers.items():
+            given += ask(plan.models[name], prompts)
+    for job in task.jobs:
+        write_shard(out / job.path, make_rows(plan, job, answers[job.model]), job.identity)
+    return len(task.jobs)
+
+
+def _batches(plan: Plan, condition: Condition) -> Iterator[list[Prompt]]:
+    """Yield the prompts in fixed batches, so that a batch never depends on what was done before."""
+    questions = plan.dataset.questions
+    images = shown_images(questions, condition, plan.profile.base_seed)
+    prompts = (
+        Prompt(image, question.text, question.options) for question, image in zip(questions, images, strict=True)
+    )
+    while batch := list(islice(prompts, plan.profile.batch_size)):
+        yield batch

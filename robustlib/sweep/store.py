@@ -1,0 +1,174 @@
+"""Predictions on disk: Parquet shards that are whole or absent, and the manifest that lists them.
+
+``OUT/shards/<model>/<dataset>-<split>/<condition>-<key>.parquet`` holds one model's answers under one condition; its
+key is a hash of everything that could change them. ``OUT/manifest.json`` is written last, so it stands for a whole
+sweep.
+"""
+
+import hashlib
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from robustlib.errors import RobustlibError, UnknownNameError
+from robustlib.files import write_atomically
+
+SCHEMA_VERSION = 1
+SCHEMA = pa.schema(
+    [
+        ("model", pa.string()),
+        ("dataset", pa.string()),
+        ("split", pa.string()),
+        ("question_id", pa.string()),
+        ("group_id", pa.string()),  # the source question of a perturbed one, else the question itself
+        ("image_id", pa.string()),  # the cluster of every interval
+        ("category", pa.string()),
+        ("kind", pa.string()),  # open, choice, yesno
+        ("suite", pa.string()),  # suite, family, variant, severity: the condition
+        ("family", pa.string()),
+        ("variant", pa.string()),
+        ("severity", pa.int32()),
+        ("label", pa.int32()),  # index of the right option, -1 without options
+        ("choice", pa.int32()),  # index of the chosen option, -1 for none
+        ("answer", pa.string()),  # what was scored: the chosen option, else the normalised response
+        ("response", pa.string()),  # what the model said, verbatim; where that is nothing, the reason
+        ("status", pa.string()),  # ok, no_answer, truncated, error
+        ("score", pa.float64()),  # VQA accuracy in [0, 1]; 0 unless the status is ok
+        ("confidence", pa.float64()),  # probability of the given answer, null if unknown
+        ("logits", pa.list_(pa.float64())),  # per option in label order, null if the model gives none
+        ("probs", pa.list_(pa.float64())),  # softmax of the logits
+        ("seed", pa.uint64()),  # of the image's corruption
+    ]
+)
+MANIFEST = "manifest.json"
+PLAN = "plan.json"
+_METADATA_KEY = b"robustlib"
+
+
+class StoreError(RobustlibError):
+    """Predictions that are missing, unfinished or damaged."""
+
+
+def write_shard(path: Path, rows: pa.Table, identity: Mapping[str, Any]) -> None:
+    """Write one shard, whole or not at all; equal rows and identity make equal bytes.
+
+    Args:
+        path: where the shard goes.
+        rows: a table with the columns of `SCHEMA`.
+        identity: everything that could change the rows, as JSON values; kept in the file's metadata.
+    """
+    metadata = {_METADATA_KEY: canonical_json(identity)}
+    buffer = io.BytesIO()
+    table = rows.cast(SCHEMA).replace_schema_metadata(metadata)
+    pq.write_table(table, buffer, compression="zstd", write_page_checksum=True)
+    write_atomically(path, buffer.getvalue())
+
+
+def read_shard(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """Read one shard.
+
+    Raises:
+        StoreError: the file is missing, truncated, no Parquet, or no shard of this schema; the message names it.
+        UnknownNameError: a column that shards do not have.
+    """
+    for column in columns or ():
+        if column not in SCHEMA.names:
+            raise UnknownNameError("column", column, SCHEMA.names)
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            if not file.schema_arrow.equals(SCHEMA):
+                raise StoreError(f"{path} is no shard of this robustlib: its columns are {file.schema_arrow.names}.")
+            return file.read(columns).select(columns or SCHEMA.names)
+    except FileNotFoundError as error:
+        raise StoreError(f"The shard {path} is missing; run its sweep again.") from error
+    except (OSError, pa.ArrowException) as error:
+        reason = str(error).splitlines()[0]
+        raise StoreError(f"The shard {path} cannot be read ({reason}); run its sweep again.") from error
+
+
+def read_identity(path: Path) -> dict[str, Any]:
+    """Return the identity that a shard was written with.
+
+    Raises:
+        StoreError: the file is missing or no readable shard.
+    """
+    metadata = read_shard(path).schema.metadata or {}
+    if _METADATA_KEY not in metadata:
+        raise StoreError(f"{path} is no shard: it does not say where it comes from.")
+    return dict(json.loads(metadata[_METADATA_KEY]))
+
+
+def write_record(path: Path, record: Mapping[str, Any]) -> Path:
+    """Write a record as JSON, whole or not at all; return its path."""
+    write_atomically(path, json.dumps(record, indent=1, sort_keys=True, allow_nan=False).encode() + b"\n")
+    return path
+
+
+def read_manifest(out: str | Path) -> dict[str, Any]:
+    """Return the record of a whole sweep: profile, data set, models, versions, shards with hash, rows and statuses.
+
+    Raises:
+        StoreError: there is no such folder, the sweep was never finished, or the manifest is damaged.
+    """
+    return read_record(Path(out), MANIFEST)
+
+
+def read_record(out: Path, name: str) -> dict[str, Any]:
+    """Return the manifest or the plan in an output folder.
+
+    Raises:
+        StoreError: there is no such folder or file, or the file is damaged.
+    """
+    if not out.is_dir():
+        raise StoreError(f"There are no predictions in {out}: no such folder.")
+    try:
+        return dict(json.loads((out / name).read_bytes()))
+    except FileNotFoundError as error:
+        raise StoreError(
+            f"{out} holds no finished sweep: it has no {name}. Run the sweep, again if it was cut off."
+        ) from error
+    except ValueError as error:
+        raise StoreError(f"{out / name} is damaged ({error}); run the sweep again.") from error
+
+
+def read_predictions(path: str | Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """Read the predictions table of a finished sweep: one row per model, question and condition.
+
+    Args:
+        path: the sweep's output folder.
+        columns: names to read, in this order; all by default.
+
+    Returns:
+        The rows of exactly the manifest's shards, in its order. Texts such as "None", "N/A" or "007" come back as
+        they were.
+
+    Raises:
+        StoreError: the folder is missing, the sweep is unfinished, or a shard is missing, damaged or was changed.
+        UnknownNameError: an unknown column.
+    """
+    out = Path(path)
+    tables = []
+    for shard in read_manifest(out)["shards"]:
+        file = out / shard["path"]
+        rows = read_shard(file, columns)
+        if file_hash(file) != shard["sha256"]:
+            raise StoreError(f"The shard {file} was changed after its sweep; run the sweep again.")
+        tables.append(rows.replace_schema_metadata(None))
+    predictions: pd.DataFrame = pa.concat_tables(tables).to_pandas()
+    return predictions
+
+
+def canonical_json(value: object) -> bytes:
+    """Return the one JSON text of a value: sorted keys, no NaN."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=True, allow_nan=False).encode()
+
+
+def file_hash(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes, in hexadecimal."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,143 @@
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from toys import CONDITIONS, PROFILE, PixelModel, toy_dataset, toy_plan
+
+from robustlib.corruptions import find_corruption
+from robustlib.data import Dataset, LazyImage
+from robustlib.errors import UnknownNameError
+from robustlib.sweep import CLEAN, Condition, make_plan, plan, suite_conditions
+from robustlib.sweep.plan import Job
+from robustlib.sweep.store import canonical_json
+
+
+def keys(**changes: Any) -> list[str]:
+    return [job.key for job in toy_plan(**changes).jobs]
+
+
+def test_equal_plans_have_equal_keys_and_all_keys_of_a_plan_differ() -> None:
+    assert keys() == keys()
+    assert len(set(keys())) == len(keys()) == 2 * len(CONDITIONS)
+
+
+def reworded(dataset: Dataset, **change: Any) -> Dataset:
+    return replace(dataset, questions=(replace(dataset.questions[0], **change), *dataset.questions[1:]))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"profile": replace(PROFILE, base_seed=1)},
+        {"profile": replace(PROFILE, batch_size=5)},
+        {"profile": replace(PROFILE, scoring="simple")},
+        {"dataset": toy_dataset(questions=10)},
+        {"dataset": toy_dataset(pixel_seed=1)},  # the same texts about other pixels
+        {"dataset": reworded(toy_dataset(), image=LazyImage(np.zeros((8, 8, 3), np.uint8)))},
+        {"dataset": reworded(toy_dataset(), image_id="image-3")},
+        {"dataset": reworded(toy_dataset(), text="Is it dark?")},
+        {"dataset": reworded(toy_dataset(), options=("yes", "no"))},
+        {"dataset": reworded(toy_dataset(), answers=("no",) * 10)},
+        {"dataset": reworded(toy_dataset(), id="question-12")},
+        {"dataset": reworded(toy_dataset(), category="hard")},
+        {"dataset": replace(toy_dataset(), name="boy")},
+        {"dataset": replace(toy_dataset(), split="train")},
+    ],
+)
+def test_anything_that_could_change_a_shard_changes_every_key(change: dict[str, Any]) -> None:
+    assert not set(keys(**change)) & set(keys())
+
+
+@pytest.mark.parametrize("name", ["code_hash", "versions"])
+def test_other_code_or_libraries_change_every_key(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = keys()
+    monkeypatch.setattr(plan, name, lambda: "other")
+    assert not set(keys()) & set(before)
+
+
+def test_another_model_changes_its_own_keys_alone() -> None:
+    class Retrained(PixelModel):
+        def describe(self) -> dict[str, str | int | float]:
+            return {"fingerprint": "toy/mean 2"}
+
+    pairs = list(zip(toy_plan().jobs, toy_plan(mean=Retrained("toy/mean")).jobs, strict=True))
+    assert {old.model for old, new in pairs if old.key != new.key} == {"toy/mean"}
+    assert {old.model for old, new in pairs if old.key == new.key} == {"toy/corner"}
+
+
+def test_other_parameters_of_a_corruption_change_its_keys_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stronger(name: str) -> Any:
+        found = find_corruption(name)
+        return replace(found, parameters=({"sigma": 9},) * 5) if found.name == "gaussian_noise" else found
+
+    before = toy_plan().jobs
+    monkeypatch.setattr("robustlib.sweep.conditions.find_corruption", stronger)
+    changed = {old.condition.variant for old, new in zip(before, toy_plan().jobs, strict=True) if old.key != new.key}
+    assert changed == {"gaussian_noise"}
+
+
+IDENTITIES: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.text(max_size=4), IDENTITIES))
+def test_what_is_hashed_can_be_read_back_so_no_two_identities_are_one_text(identity: dict[str, Any]) -> None:
+    assert json.loads(canonical_json(identity)) == identity
+
+
+@given(st.text(min_size=1))
+def test_no_model_name_leaves_the_output_folder(name: str) -> None:
+    identity = {"dataset": {"name": "toy", "split": "test"}}
+    path = Job(name, CLEAN, identity).path
+    assert not path.is_absolute()
+    assert ".." not in path.parts
+    assert path.parts[0] == "shards"
+
+
+def test_a_shard_is_named_for_what_it_holds() -> None:
+    job = toy_plan().jobs[2]
+    assert job.path == Path("shards/toy--mean/toy-test") / f"imagenet_c-gaussian_noise-1-{job.key[:12]}.parquet"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"dataset": "easy_vqu"}, "Unknown data set 'easy_vqu'. Did you mean 'easy_vqa'"),
+        ({"dataset": "easy_vqa", "split": "val"}, "Unknown split"),
+        ({"dataset": "easy_vqa", "suites": ("imagenet_d",)}, "Unknown suite of corruptions 'imagenet_d'"),
+    ],
+)
+def test_unknown_names_in_a_profile_are_told(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(UnknownNameError, match=message):
+        make_plan(replace(PROFILE, **change))
+
+
+def test_a_suite_gives_every_corruption_at_the_severities_asked_for() -> None:
+    conditions = suite_conditions("imagenet_c", (2, 4))
+    assert Condition("imagenet_c", "corruption", "fog", 4) in conditions
+    assert len(conditions) == len(set(conditions)) == 19 * 2
+    assert {condition.severity for condition in conditions} == {2, 4}
+
+
+def test_the_code_hash_sees_every_source_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    compute: Callable[[], str] = plan.code_hash.__wrapped__
+    for room in ("data", "models"):
+        (tmp_path / room).mkdir()
+    (tmp_path / "seeding.py").write_text("one")
+    (tmp_path / "models" / "vilt.py").write_text("two")
+    monkeypatch.setattr(plan, "_PACKAGE", tmp_path)
+    before = compute()
+    assert compute() == before
+    (tmp_path / "models" / "vilt.py").write_text("three")
+    changed = compute()
+    (tmp_path / "models" / "vilt.py").rename(tmp_path / "data" / "vilt.py")
+    assert len({before, changed, compute()}) == 3

@@ -1,0 +1,100 @@
+"""Small but real parts for sweeps: a data set in memory, models that answer from the pixels, a plan over both.
+
+Run as a script, ``python toys.py OUT``, it is a slow sweep: a process to be killed.
+"""
+
+import sys
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from robustlib.data import Dataset, LazyImage, Question
+from robustlib.data.images import Pixels
+from robustlib.models.base import Answer, Model, Prompt
+from robustlib.sweep import CLEAN, Condition, Plan, Profile, plan_jobs, run_sweep
+
+CONDITIONS = [
+    CLEAN,
+    *(
+        Condition("imagenet_c", "corruption", variant, severity)
+        for variant in ("gaussian_noise", "brightness")
+        for severity in (1, 3, 5)
+    ),
+]
+PROFILE = Profile(
+    name="toy",
+    dataset="toy",
+    split="test",
+    fraction=1,
+    sampling_seed=0,
+    models=("toy/mean", "toy/corner"),
+    suites=("imagenet_c",),
+    severities=(1, 3, 5),
+    base_seed=0,
+    batch_size=4,
+    scoring="official",
+)
+
+
+def toy_dataset(pixel_seed: int = 0, questions: int = 11) -> Dataset:
+    """Return questions about five images of 8 x 8 pixels, their ids unlike the order of their images."""
+    random = np.random.default_rng(pixel_seed)
+    images = [LazyImage(random.integers(0, 256, (8, 8, 3), np.uint8)) for _ in range(5)]
+    return Dataset(
+        "toy",
+        "test",
+        tuple(
+            Question(
+                id=f"question-{number}",
+                image=images[number % 5],
+                image_id=f"image-{number % 5}",
+                text=f"Is it bright, take {number}?",
+                kind="yesno",
+                answers=("yes",) * 10,
+            )
+            for number in range(questions)
+        ),
+    )
+
+
+def pixels_of(question: Question) -> Pixels:
+    """Return the pixels of a question that has an image."""
+    pixels = question.pixels()
+    assert pixels is not None
+    return pixels
+
+
+class PixelModel:
+    """A model that says yes to a bright image; its confidence tells every pixel value apart."""
+
+    def __init__(self, name: str, seconds: float = 0) -> None:
+        self.name = name
+        self.seconds = seconds
+        self.batches: list[int] = []
+
+    def answer(self, prompts: Sequence[Prompt]) -> list[Answer]:
+        time.sleep(self.seconds)
+        self.batches.append(len(prompts))
+        return [self.answer_one(prompt) for prompt in prompts]
+
+    def answer_one(self, prompt: Prompt) -> Answer:
+        assert prompt.image is not None
+        pixels = prompt.image[:4, :4] if self.name == "toy/corner" else prompt.image
+        share = float(pixels.mean()) / 255
+        return Answer(text="Yes." if share > 0.5 else "no", confidence=share)
+
+    def describe(self) -> dict[str, str | int | float]:
+        return {"fingerprint": f"{self.name} 1"}
+
+
+def toy_plan(profile: Profile = PROFILE, dataset: Dataset | None = None, **models: Model) -> Plan:
+    """Return a plan over the toy parts; ``mean=model`` puts another model in the place of ``toy/mean``."""
+    named: dict[str, Model] = {name: PixelModel(name) for name in profile.models}
+    named |= {f"toy/{name}": model for name, model in models.items()}
+    return plan_jobs(profile, dataset or toy_dataset(), named, CONDITIONS)
+
+
+if __name__ == "__main__":
+    slow: dict[str, Model] = {name: PixelModel(name, seconds=0.05) for name in PROFILE.models}
+    run_sweep(plan_jobs(PROFILE, toy_dataset(), slow, CONDITIONS), sys.argv[1])
