@@ -12,6 +12,6 @@ def kernel(function: Function) -> Function:
     """Compile with numba: the GIL is released, the machine code is cached on disk.
 
     Never with fastmath, which reorders sums, nor with parallel: threads are the caller's, and the same bytes must come
-    out of any number of them.
+    out of any number of them. Division follows NumPy: a check for zero before each would keep loops from vectorising.
     """
-    return cast(Function, numba.njit(nogil=True, cache=True)(function))
+    return cast(Function, numba.njit(nogil=True, cache=True, error_model="numpy")(function))
