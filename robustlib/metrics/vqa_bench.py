@@ -111,7 +111,7 @@ def severity_submetrics(errors: ArrayLike, models: Sequence[str] | None = None) 
     return {
         "first_drop": ratio(values[:, :, 1] - clean, clean),
         "range_of_error": ratio(values.max(axis=2) - smallest, smallest),
-        "error_rate": values @ centred_levels / (centred_levels @ centred_levels),
+        "error_rate": (values * centred_levels).sum(axis=2) / (centred_levels**2).sum(),
         "average_error": values.mean(axis=2),
         "average_difference": (values[:, :, 1:] - clean[:, :, None]).mean(axis=2),
     }
@@ -175,6 +175,6 @@ def visual_robustness_error(
         InvalidTypeError, InvalidValueError: not a numeric array of that shape and range, or not five finite scores.
     """
     weights = preference_weights(preferences)
-    scaled = [min_max_scale(matrix) for matrix in severity_submetrics(errors, models).values()]
-    total = np.tensordot(weights, np.stack(scaled), axes=1)
+    scaled = np.stack([min_max_scale(matrix) for matrix in severity_submetrics(errors, models).values()])
+    total = (weights[:, None, None] * scaled).sum(axis=0)
     return RobustnessErrors(per_model=total.mean(axis=1), per_corruption=total.mean(axis=0))
