@@ -1,0 +1,145 @@
+"""BLIP that answers with a text decoder (Li et al., ICML 2022), as transformers' BlipForQuestionAnswering."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import BlipForQuestionAnswering
+from transformers.models.blip.image_processing_pil_blip import BlipImageProcessorPil
+
+from robustlib.models.base import Answer, Prompt
+from robustlib.models.checkpoint import Checkpoint, distinct_images
+from robustlib.models.ranking import best_answer, best_option
+
+ANSWER_TOKENS = 10
+"""Longest answer that is generated, as in BLIP's own evaluation; one that does not end by then is "truncated"."""
+_IGNORED = -100
+
+
+class Blip:
+    """An encoder of image and question whose decoder scores or writes the answer.
+
+    * Options, or else the checkpoint's own list of answers (`answers` in its config), are ranked by their summed
+      log-likelihood under the decoder, [SEP] included. These are the logits; the confidence is their softmax.
+      An option with a word that the tokenizer cannot write has no likelihood of its own: "no_answer".
+    * With neither, the answer is generated greedily; its confidence is its likelihood.
+    * Without an image, the model sees a grey square (`checkpoint.GREY`).
+    """
+
+    def __init__(self, name: str, source: str) -> None:
+        self.name = name
+        self._checkpoint = Checkpoint(source, BlipForQuestionAnswering, BlipImageProcessorPil)
+        self._network = self._checkpoint.network
+        self._text = self._network.config.text_config
+        self._answers: tuple[str, ...] = tuple(getattr(self._network.config, "answers", ()))
+        mend_cross_attention(self._network)
+
+    @torch.inference_mode()
+    def answer(self, prompts: Sequence[Prompt]) -> list[Answer]:
+        """Answer a batch, in order."""
+        if not prompts:
+            return []
+        states, mask = self._read(prompts)
+        candidates = [prompt.options or self._answers for prompt in prompts]
+        closed = [row for row, own in enumerate(candidates) if own]
+        free = [row for row, own in enumerate(candidates) if not own]
+        answers: dict[int, Answer] = {}
+        if closed:
+            scores = self._scores(states[closed], mask[closed], [candidates[row] for row in closed])
+            answers |= {row: self._choose(prompts[row], own) for row, own in zip(closed, scores, strict=True)}
+        if free:
+            answers |= zip(free, self._generate(states[free], mask[free]), strict=True)
+        return [answers[row] for row in range(len(prompts))]
+
+    def describe(self) -> dict[str, str | int | float]:
+        """Return what could change an answer."""
+        ranked = f"likelihood over {len(self._answers)} answers"
+        return self._checkpoint.describe(decoding=ranked if self._answers else f"greedy, {ANSWER_TOKENS} tokens")
+
+    def _read(self, prompts: Sequence[Prompt]) -> tuple[Tensor, Tensor]:
+        """Return the encoded questions, prompts x tokens x hidden, and their mask."""
+        images, places = distinct_images(prompts, self._network.config.vision_config.image_size)
+        pixels = torch.cat([self._checkpoint.pixel_values(image) for image in images])
+        ids, mask = self._checkpoint.tokens([prompt.text for prompt in prompts])
+        return read_questions(self._network, pixels, places, ids, mask), mask
+
+    def _scores(self, states: Tensor, mask: Tensor, candidates: Sequence[Sequence[str]]) -> Sequence[Tensor]:
+        """Return for each question the log-likelihood of each of its candidates."""
+        texts = sorted({text for own in candidates for text in own})
+        places = torch.tensor([texts.index(text) for own in candidates for text in own])
+        rows = torch.tensor([row for row, own in enumerate(candidates) for _ in own])
+        ids, _ = self._checkpoint.tokens(texts)
+        ids[:, 0] = self._text.bos_token_id
+        scores = self._log_likelihood(states[rows], mask[rows], ids[places]).cpu()
+        return torch.split(scores, [len(own) for own in candidates])
+
+    def _choose(self, prompt: Prompt, scores: Tensor) -> Answer:
+        if not prompt.options:
+            return best_answer(self._answers, scores)
+        ids, _ = self._checkpoint.tokens(prompt.options)
+        if self._checkpoint.tokenizer.unk_token_id in ids:
+            return Answer("", "no_answer", reason="an option holds a word outside the tokenizer's vocabulary")
+        return best_option(prompt.options, scores)
+
+    def _log_likelihood(self, states: Tensor, mask: Tensor, ids: Tensor) -> Tensor:
+        """Return the log-probability of each row of decoder ids given its encoded question."""
+        labels = ids.masked_fill(ids == self._text.pad_token_id, _IGNORED)
+        loss: Tensor = self._network.text_decoder(
+            ids, encoder_hidden_states=states, encoder_attention_mask=mask, labels=labels, reduction="none"
+        ).loss
+        return -loss
+
+    def _generate(self, states: Tensor, mask: Tensor) -> list[Answer]:
+        start = torch.full((len(states), 1), self._text.bos_token_id, device=states.device)
+        ids = self._network.text_decoder.generate(
+            start,
+            encoder_hidden_states=states,
+            encoder_attention_mask=mask,
+            eos_token_id=self._text.sep_token_id,
+            pad_token_id=self._text.pad_token_id,
+            max_new_tokens=ANSWER_TOKENS,
+            do_sample=False,
+        )
+        likelihoods = self._log_likelihood(states, mask, ids).exp()
+        return [self._written(row, float(likelihood)) for row, likelihood in zip(ids, likelihoods, strict=True)]
+
+    def _written(self, ids: Tensor, likelihood: float) -> Answer:
+        if self._text.sep_token_id not in ids:
+            return Answer("", "truncated")
+        text = self._checkpoint.tokenizer.decode(ids[1:], skip_special_tokens=True).strip()
+        return Answer(text, confidence=likelihood) if text else Answer("", "no_answer")
+
+
+def mend_cross_attention(network: BlipForQuestionAnswering) -> None:
+    """Make the decoder heed the question's mask, so that padded questions answer as they would alone.
+
+    transformers 5.24 hands that mask to cross-attention under a name that the attention does not read.
+    """
+    for name, module in network.named_modules():
+        if name.endswith("crossattention.self"):
+            module.register_forward_pre_hook(_rename_mask, with_kwargs=True)
+
+
+def _rename_mask(_module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    return args, {"encoder_attention_mask": kwargs.get("attention_mask"), **kwargs}
+
+
+def read_questions(
+    network: BlipForQuestionAnswering, pixels: Tensor, places: Tensor, ids: Tensor, mask: Tensor
+) -> Tensor:
+    """Encode questions about images.
+
+    Args:
+        network: the model.
+        pixels: images x 3 x side x side.
+        places: for each question the index of its image.
+        ids: questions x tokens.
+        mask: the same shape, 0 where padded.
+
+    Returns:
+        questions x tokens x hidden.
+    """
+    images = network.vision_model(pixels).last_hidden_state[places]
+    states: Tensor = network.text_encoder(ids, attention_mask=mask, encoder_hidden_states=images).last_hidden_state
+    return states

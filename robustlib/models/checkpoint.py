@@ -1,0 +1,147 @@
+"""Checkpoints: where they lie, what they hold, and how the record names them."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+from transformers import BertTokenizer, PreTrainedConfig, PreTrainedModel
+from transformers.image_processing_utils import BaseImageProcessor
+
+from robustlib.data.images import Pixels
+from robustlib.errors import RobustlibError, UnknownNameError
+from robustlib.models.base import Prompt
+
+POCKET = Path(__file__).parent / "pocket"
+GREY = 128
+"""What a model sees that must see an image where the prompt has none: a square of this grey, of the model's size."""
+
+
+def pocket_names() -> list[str]:
+    """Return "pocket/..." for every checkpoint in the repository."""
+    return sorted(f"pocket/{config.parent.name}" for config in POCKET.glob("*/config.json"))
+
+
+def locate(name: str) -> str:
+    """Return the folder of a pocket or local checkpoint, or the hub repository's own name.
+
+    Raises:
+        UnknownNameError: the name is none of the three.
+    """
+    if name in pocket_names():
+        return str(POCKET.parent / name)
+    if Path(name).is_dir():
+        return name
+    if name.startswith("pocket/") or name.count("/") != 1:
+        raise UnknownNameError("model", name, pocket_names())
+    return name
+
+
+def read_config(source: str) -> dict[str, Any]:
+    """Return the checkpoint's `config.json`, with the hub's revision as `_commit_hash`.
+
+    Raises:
+        RobustlibError: there is none, or the hub cannot be reached.
+    """
+    try:
+        config: dict[str, Any] = PreTrainedConfig.get_config_dict(source)[0]
+    except (OSError, ValueError) as error:
+        raise RobustlibError(
+            f"Cannot read config.json of the model {source!r}: {error} It must be a folder here or a repository of the "
+            f"hub; without a network, choose among {', '.join(pocket_names())}."
+        ) from error
+    return config
+
+
+@contextmanager
+def no_progress_bars() -> Iterator[None]:
+    """Silence transformers' bars, which have nothing to tell of a small local file."""
+    bars: Any = transformers.utils.logging
+    shown = bars.is_progress_bar_enabled()
+    bars.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            bars.enable_progress_bar()
+
+
+class Checkpoint:
+    """A network in evaluation mode in float32, with its tokenizer and image processor."""
+
+    def __init__(self, source: str, network: type[PreTrainedModel], image_processor: type[BaseImageProcessor]) -> None:
+        """Load from a folder or the hub: safetensors only, no code of the checkpoint's own."""
+        self.source = source
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        with no_progress_bars() if Path(source).is_dir() else nullcontext():
+            self.network: Any = network.from_pretrained(source, dtype=torch.float32, use_safetensors=True)
+        self.network.eval().to(self.device)
+        self.tokenizer = BertTokenizer.from_pretrained(source)
+        self.image_processor: Any = image_processor.from_pretrained(source)
+
+    def tokens(self, texts: Sequence[str]) -> tuple[Tensor, Tensor]:
+        """Return token ids and mask, both texts x tokens, padded on the right to the longest.
+
+        A text longer than the model's position table loses its end but keeps its last token, [SEP]. Cutting and
+        padding are not left to the tokenizer, whose settings for them are shared between threads.
+        """
+        limit = self.network.config.get_text_config().max_position_embeddings
+        rows = self.tokenizer(list(texts), padding=False, truncation=False)["input_ids"]
+        cut = [torch.tensor(row if len(row) <= limit else row[: limit - 1] + row[-1:]) for row in rows]
+        ids = pad_sequence(cut, batch_first=True, padding_value=self.tokenizer.pad_token_id)
+        mask = pad_sequence([torch.ones_like(row) for row in cut], batch_first=True)
+        return ids.to(self.device), mask.to(self.device)
+
+    def pixel_values(self, image: Pixels) -> Tensor:
+        """Return what the image processor makes of one image: 1 x 3 x height x width."""
+        pixels: Tensor = self.image_processor(
+            image, input_data_format="channels_last", return_tensors="pt"
+        ).pixel_values
+        return pixels.to(self.device)
+
+    def describe(self, **details: str | int | float) -> dict[str, str | int | float]:
+        """Return the record of the checkpoint, with the adapter's own details."""
+        return {
+            "checkpoint": Path(self.source).name if Path(self.source).is_dir() else self.source,
+            "revision": getattr(self.network.config, "_commit_hash", None) or "local",
+            "fingerprint": self.fingerprint,
+            "processor": type(self.image_processor).__name__,
+            "dtype": str(self.network.dtype).removeprefix("torch."),
+            "parameters": self.network.num_parameters(),
+            **details,
+        }
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the weights, the configuration, the tokenizer and the image processor."""
+        settings = [self.network.config.to_diff_dict(), self.image_processor.to_dict()]
+        for setting in settings:
+            setting.pop("transformers_version", None)
+        total = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
+        total.update(self.tokenizer.backend_tokenizer.to_str().encode())
+        for key, tensor in sorted(self.network.state_dict().items()):
+            total.update(f"{key} {tensor.dtype} {tuple(tensor.shape)}".encode())
+            total.update(tensor.cpu().contiguous().numpy().tobytes())
+        return total.hexdigest()
+
+
+def distinct_images(prompts: Sequence[Prompt], size: int) -> tuple[list[Pixels], Tensor]:
+    """Return the different images of a batch, and for each prompt the index of its own.
+
+    Questions about one image stand next to each other, so this saves most of the work. A prompt without an image gets
+    the grey square of `size` x `size` pixels.
+    """
+    grey = np.full((size, size, 3), GREY, np.uint8)
+    shown = [grey if prompt.image is None else prompt.image for prompt in prompts]
+    keys = [(image.shape, image.tobytes()) for image in shown]
+    images = dict(zip(keys, shown, strict=True))
+    place_of = {key: place for place, key in enumerate(images)}
+    return list(images.values()), torch.tensor([place_of[key] for key in keys])

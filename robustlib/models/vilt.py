@@ -1,0 +1,109 @@
+"""ViLT with a closed answer vocabulary (Kim et al., ICML 2021), as transformers' ViltForQuestionAnswering."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import interpolate
+from torch.nn.utils.rnn import pad_sequence
+from transformers import ViltForQuestionAnswering
+from transformers.models.vilt.image_processing_pil_vilt import (
+    MAX_LONGER_EDGE,
+    MAX_SHORTER_EDGE,
+    ViltImageProcessorPil,
+)
+from transformers.models.vilt.modeling_vilt import ViltEmbeddings
+
+from robustlib.data.images import Pixels
+from robustlib.models.base import Answer, Prompt
+from robustlib.models.checkpoint import Checkpoint, distinct_images
+from robustlib.models.ranking import best_answer, best_option
+
+
+class Vilt:
+    """A classifier over a fixed vocabulary of answers.
+
+    * Options are ranked by their logits in the vocabulary, case aside. If any option is not in the vocabulary, the
+      status is "no_answer": to rank only the known ones would give away the answer where only it is known.
+    * Without options, the answer is the best of the vocabulary with its softmax probability.
+    * Without an image, the model sees a grey square (`checkpoint.GREY`).
+    * A question longer than the model's position table (40 tokens in the released one) loses its end, as in training.
+    """
+
+    def __init__(self, name: str, source: str) -> None:
+        self.name = name
+        self._checkpoint = Checkpoint(source, ViltForQuestionAnswering, ViltImageProcessorPil)
+        self._config = self._checkpoint.network.config
+        self._vocabulary = [self._config.id2label[label] for label in range(self._config.num_labels)]
+        self._label_of = {_key(answer): label for label, answer in enumerate(self._vocabulary)}
+
+    @torch.inference_mode()
+    def answer(self, prompts: Sequence[Prompt]) -> list[Answer]:
+        """Answer a batch, in order."""
+        if not prompts:
+            return []
+        return [self._choose(prompt, row) for prompt, row in zip(prompts, self._logits(prompts), strict=True)]
+
+    def describe(self) -> dict[str, str | int | float]:
+        """Return what could change an answer."""
+        return self._checkpoint.describe(decoding=f"argmax over {len(self._vocabulary)} answers")
+
+    def _logits(self, prompts: Sequence[Prompt]) -> Tensor:
+        """Return prompts x vocabulary."""
+        images, places = distinct_images(prompts, self._config.image_size)
+        embeddings = self._checkpoint.network.vilt.embeddings
+        rows = [embed_images(embeddings, self._pixel_values(image))[0] for image in images]
+        image_embeds = pad_sequence(rows, batch_first=True)[places]
+        image_mask = pad_sequence([torch.ones(len(row), dtype=torch.long) for row in rows], batch_first=True)[places]
+        ids, mask = self._checkpoint.tokens([prompt.text for prompt in prompts])
+        logits: Tensor = self._checkpoint.network(
+            input_ids=ids, attention_mask=mask, image_embeds=image_embeds, pixel_mask=image_mask.to(ids.device)
+        ).logits
+        return logits.cpu()
+
+    def _pixel_values(self, image: Pixels) -> Tensor:
+        processor = self._checkpoint.image_processor
+        longest = int(MAX_LONGER_EDGE / MAX_SHORTER_EDGE * processor.size["shortest_edge"])
+        widest = longest // processor.size_divisor
+        return self._checkpoint.pixel_values(thicken(image, widest))
+
+    def _choose(self, prompt: Prompt, logits: Tensor) -> Answer:
+        if not prompt.options:
+            return best_answer(self._vocabulary, logits)
+        unknown = [option for option in prompt.options if _key(option) not in self._label_of]
+        if unknown:
+            return Answer("", "no_answer", reason=f"options outside the answer vocabulary: {', '.join(unknown)}")
+        return best_option(prompt.options, logits[[self._label_of[_key(option)] for option in prompt.options]])
+
+
+def _key(answer: str) -> str:
+    return answer.strip().lower()
+
+
+def embed_images(embeddings: ViltEmbeddings, pixel_values: Tensor) -> Tensor:
+    """Return the image tokens that ViLT's encoder reads: batch x (1 + patches) x hidden, [CLS] first.
+
+    The same as transformers' `visual_embed` for images of one size, except that the patches keep their order and none
+    is left out: there, torch.multinomial shuffles them with the global generator.
+
+    Args:
+        embeddings: the embedding layers of the network.
+        pixel_values: batch x 3 x height x width.
+    """
+    patches = embeddings.patch_embeddings(pixel_values)
+    table = embeddings.position_embeddings
+    side = embeddings.config.image_size // embeddings.config.patch_size
+    grid = table[:, 1:].transpose(1, 2).reshape(1, -1, side, side)
+    positions = interpolate(grid, size=patches.shape[2:], mode="bilinear", align_corners=True)
+    tokens = (patches + positions).flatten(2).transpose(1, 2)
+    start = (embeddings.cls_token + table[:, :1]).expand(len(tokens), -1, -1)
+    return torch.cat([start, tokens], dim=1)
+
+
+def thicken(image: Pixels, widest: int) -> Pixels:
+    """Repeat the rows or columns of an image more elongated than `widest` to 1, which would leave ViLT no patch."""
+    height, width = image.shape[:2]
+    short = int(height > width)
+    times = -(-max(height, width) // (widest * min(height, width)))
+    return np.repeat(image, times, axis=short)

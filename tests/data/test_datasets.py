@@ -1,0 +1,143 @@
+"""easy-VQA as it is published, and subsets of it that are seeded and stratified."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robustlib.data import Dataset, list_datasets, load_dataset
+from robustlib.data.images import LazyImage
+from robustlib.data.question import Question
+from robustlib.data.sampling import largest_remainder, stratified
+from robustlib.errors import InvalidValueError, UnknownNameError
+
+
+@pytest.fixture(scope="module")
+def test_split() -> Dataset:
+    return load_dataset("easy_vqa", "test")
+
+
+@pytest.mark.parametrize(("split", "images", "questions"), [("train", 4000, 38575), ("test", 1000, 9673)])
+def test_easy_vqa_has_its_published_counts(split: str, images: int, questions: int) -> None:
+    dataset = load_dataset("easy_vqa", split)
+    assert len(dataset) == questions
+    assert len({question.image_id for question in dataset}) == images
+    assert len({question.id for question in dataset}) == questions
+    assert len({answer for question in dataset for answer in question.answers}) == 13
+
+
+def test_easy_vqa_questions_are_complete(test_split: Dataset) -> None:
+    first = test_split.questions[0]
+    assert (first.id, first.image_id, first.dataset) == ("test-000000", "test-0", "easy_vqa")
+    assert (first.text, first.category, first.kind) == ("what is the red shape?", "shape", "open")
+    assert first.answers == ("triangle",) * 10
+    assert {(question.category, question.kind) for question in test_split} == {
+        ("shape", "open"),
+        ("colour", "open"),
+        ("presence", "yesno"),
+    }
+    presence = Counter(question.answers[0] for question in test_split if question.category == "presence")
+    assert set(presence) == {"yes", "no"}
+    assert presence.total() == 7136  # the package's data/README.md
+
+
+def test_questions_on_one_image_share_its_identity(test_split: Dataset) -> None:
+    images: dict[str, LazyImage] = {}
+    for question in test_split:
+        assert question.image is not None
+        assert images.setdefault(question.image_id, question.image) is question.image
+
+
+def test_the_picture_is_the_packages_file(test_split: Dataset) -> None:
+    pixels = test_split.questions[0].pixels()
+    assert pixels is not None
+    assert pixels.shape == (64, 64, 3)
+    assert test_split.questions[0].pixels() is pixels
+
+
+def test_loading_twice_gives_the_same(test_split: Dataset) -> None:
+    again = load_dataset("easy_vqa", "test")
+    assert again == test_split
+    assert again.fingerprint() == test_split.fingerprint()
+
+
+def test_a_fraction_is_stratified_seeded_and_in_order(test_split: Dataset) -> None:
+    part = load_dataset("easy_vqa", "test", fraction=0.2, seed=42)
+    assert len(part) == round(0.2 * len(test_split))
+    whole, kept = (Counter(question.category for question in dataset) for dataset in (test_split, part))
+    assert all(abs(kept[name] - 0.2 * whole[name]) < 1 for name in whole)
+    ids = [question.id for question in part]
+    assert ids == sorted(ids)
+    assert part == load_dataset("easy_vqa", "test", fraction=0.2, seed=42)
+    assert part != load_dataset("easy_vqa", "test", fraction=0.2, seed=43)
+
+
+def test_the_default_sample_is_pinned() -> None:
+    part = load_dataset("easy_vqa", "test", fraction=0.001)
+    numbers = [715, 2049, 3592, 4453, 5244, 6196, 6513, 6852, 8360, 8795]
+    assert [question.id for question in part] == [f"test-{number:06d}" for number in numbers]
+
+
+@pytest.mark.parametrize("fraction", [0, -0.5, 1.5, float("nan"), 1e-6])
+def test_a_bad_fraction_is_an_error(fraction: float) -> None:
+    with pytest.raises(InvalidValueError, match="fraction"):
+        load_dataset("easy_vqa", "test", fraction=fraction)
+
+
+def test_unknown_names_list_near_misses() -> None:
+    assert list_datasets() == ["easy_vqa"]
+    with pytest.raises(UnknownNameError, match=r"'easyvqa'.*Did you mean 'easy_vqa'"):
+        load_dataset("easyvqa", "test")
+    with pytest.raises(UnknownNameError, match=r"'tests'.*Did you mean 'test'"):
+        load_dataset("easy_vqa", "tests")
+
+
+def example(number: int, category: str = "") -> Question:
+    return Question(id=f"q{number}", image=None, image_id=f"i{number}", text="?", kind="open", category=category)
+
+
+@given(st.lists(st.sampled_from("abc"), min_size=1, max_size=60), st.floats(0.01, 1), st.integers(0, 9))
+def test_stratified_keeps_shares_and_order(categories: list[str], fraction: float, seed: int) -> None:
+    questions = [example(number, category) for number, category in enumerate(categories)]
+    total = round(fraction * len(questions))
+    if total == 0:
+        with pytest.raises(InvalidValueError, match="leaves none"):
+            stratified(questions, fraction, seed)
+        return
+    kept = stratified(questions, fraction, seed)
+    assert len(kept) == total
+    assert [question for question in questions if question in set(kept)] == list(kept)
+    counts, whole = Counter(q.category for q in kept), Counter(categories)
+    assert all(abs(counts[name] - total * whole[name] / len(questions)) < 1 for name in whole)
+
+
+def test_the_largest_remainder_wins_and_ties_go_to_the_earlier() -> None:
+    assert largest_remainder({"a": 47, "b": 16, "c": 158, "d": 12, "e": 61}, 10) == dict(a=2, b=1, c=5, d=0, e=2)
+    assert largest_remainder({"a": 1, "b": 1, "c": 1}, 2) == {"a": 1, "b": 1, "c": 0}
+
+
+CHANGES = {
+    "id": "other",
+    "text": "what?",
+    "options": ("a", "b"),
+    "answers": ("x",),
+    "image_id": "i2",
+    "kind": "yesno",
+    "category": "shape",
+    "meta": {"hint": 1},
+    "image": LazyImage(b"other bytes"),
+}
+
+
+@pytest.mark.parametrize("field", CHANGES)
+def test_the_fingerprint_sees_every_change(field: str) -> None:
+    question = replace(example(1), image=LazyImage(b"some bytes"))
+    changed = replace(question, **{field: CHANGES[field]})  # type: ignore[arg-type]  # one field of each type
+    assert Dataset("d", "test", (question,)).fingerprint() != Dataset("d", "test", (changed,)).fingerprint()
+
+
+def test_the_fingerprint_sees_order() -> None:
+    one, two = example(1), example(2)
+    assert Dataset("d", "test", (one, two)).fingerprint() != Dataset("d", "test", (two, one)).fingerprint()

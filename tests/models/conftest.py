@@ -1,0 +1,107 @@
+"""Tiny checkpoints of the real classes with weights large enough for a fault to show."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import (
+    BertTokenizer,
+    BlipConfig,
+    BlipForQuestionAnswering,
+    PreTrainedModel,
+    ViltConfig,
+    ViltForQuestionAnswering,
+)
+from transformers.models.blip.image_processing_pil_blip import BlipImageProcessorPil
+from transformers.models.vilt.image_processing_pil_vilt import ViltImageProcessorPil
+
+from robustlib.models.base import Prompt
+
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[DEC]"]
+WORDS = "what is the shape color of a red blue circle there in image ? yes no not present light ##est".split()
+ANSWERS = ["yes", "no", "circle", "red", "light blue", "lightest red circle"]
+
+
+def tokenizer() -> BertTokenizer:
+    return BertTokenizer(
+        vocab={token: number for number, token in enumerate(SPECIAL + WORDS)}, additional_special_tokens=["[DEC]"]
+    )
+
+
+def redraw(network: PreTrainedModel) -> PreTrainedModel:
+    """Default initialisation gives logits near 0, and a BLIP that is blind: no fault would show."""
+    draw = torch.Generator().manual_seed(5)
+    for parameter in network.parameters():
+        if parameter.dim() > 1:
+            torch.nn.init.normal_(parameter, std=0.15, generator=draw)
+    return network
+
+
+def save_vilt(folder: Path) -> None:
+    config = ViltConfig(
+        vocab_size=len(SPECIAL + WORDS),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        image_size=32,
+        patch_size=8,
+        max_position_embeddings=12,
+        max_image_length=-1,
+        id2label=dict(enumerate(ANSWERS)),
+    )
+    redraw(ViltForQuestionAnswering(config)).save_pretrained(folder)
+    tokenizer().save_pretrained(folder)
+    ViltImageProcessorPil(size={"shortest_edge": 32}, size_divisor=8).save_pretrained(folder)
+
+
+def save_blip(folder: Path, answers: list[str]) -> None:
+    size = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
+    text = {"vocab_size": len(SPECIAL + WORDS), "bos_token_id": 5, "sep_token_id": 3, "eos_token_id": 3}
+    config = BlipConfig(
+        text_config={**size, **text, "max_position_embeddings": 12},
+        vision_config={**size, "image_size": 32, "patch_size": 8},
+        **({"answers": answers} if answers else {}),
+    )
+    redraw(BlipForQuestionAnswering(config)).save_pretrained(folder)
+    tokenizer().save_pretrained(folder)
+    BlipImageProcessorPil(size={"height": 32, "width": 32}).save_pretrained(folder)
+
+
+SAVERS: dict[str, Callable[[Path], None]] = {
+    "vilt": save_vilt,
+    "blip": lambda folder: save_blip(folder, ANSWERS),
+    "blip_free": lambda folder: save_blip(folder, []),
+}
+
+
+@pytest.fixture(scope="session")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Folders of tiny checkpoints: a ViLT, a BLIP with a list of answers and one without."""
+    folders = {name: tmp_path_factory.mktemp(name) for name in SAVERS}
+    for name, folder in folders.items():
+        SAVERS[name](folder)
+    return {name: str(folder) for name, folder in folders.items()}
+
+
+@pytest.fixture(scope="session")
+def prompts() -> list[Prompt]:
+    """Ten prompts: short and long texts, images of several sizes and shared, none, and options."""
+    draw = np.random.default_rng(0)
+    square, wide, tall, dot = (
+        draw.integers(0, 256, (*size, 3), np.uint8) for size in ((32, 32), (20, 48), (64, 33), (1, 1))
+    )
+    return [
+        Prompt(square, "is there a red circle in the image?"),
+        Prompt(square, "what?"),
+        Prompt(wide, "what is the color of the circle?"),
+        Prompt(tall, "is there not a blue shape present in the image in the image in the image?"),
+        Prompt(dot, "what is the shape?"),
+        Prompt(None, "what is the shape?"),
+        Prompt(square, "what is the shape?", ("Circle", "light blue", "no")),
+        Prompt(wide, "is there a circle?", ("yes", "no")),
+        Prompt(None, "is there a circle?", ("no", "yes")),
+        Prompt(tall, ""),
+    ]
