@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from importlib import import_module
 from typing import Any, TypeVar, cast
 
-from robustlib.errors import InvalidValueError, UnknownNameError
+from robustlib.errors import UnknownNameError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -42,12 +42,7 @@ def run_local(work: Callable[[Task], Result], tasks: Sequence[Task], workers: in
         work: what to do with a task.
         tasks: what to do it with.
         workers: number of threads; None for one per core.
-
-    Raises:
-        InvalidValueError: less than one worker.
     """
-    if workers is not None and workers < 1:
-        raise InvalidValueError(f"workers must be at least 1, got {workers}.")
     pool = ThreadPoolExecutor(workers or os.cpu_count(), initializer=_compute_in_one_thread)
     try:
         for future in as_completed([pool.submit(work, task) for task in tasks]):

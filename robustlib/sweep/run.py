@@ -9,10 +9,11 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from robustlib.errors import InvalidValueError
 from robustlib.models.base import Answer, Prompt
 from robustlib.sweep.asking import ask
 from robustlib.sweep.conditions import Condition, shown_images
-from robustlib.sweep.engines import find_engine
+from robustlib.sweep.engines import Engine, find_engine
 from robustlib.sweep.lock import exclusive
 from robustlib.sweep.manifest import make_manifest, raise_on_failed_answers
 from robustlib.sweep.plan import Job, Plan, make_plan
@@ -54,25 +55,19 @@ def run_sweep(
         The path of the manifest.
 
     Raises:
+        UnknownNameError, InvalidValueError: no such profile or engine, less than one worker.
         FailedAnswersError: the sweep is whole and its manifest written, but some answers have the status "error".
         RobustlibError: the plan cannot be made, an image cannot be read, or another sweep is using the folder.
         OSError: the folder cannot be written.
     """
+    if workers is not None and workers < 1:
+        raise InvalidValueError(f"workers must be at least 1, got {workers}.")
     run = find_engine(engine)
     plan = _as_plan(profile_or_plan)
     folder = Path(out)
     with exclusive(folder):
         _remove_leftovers(folder)
-        tasks = _missing_tasks(plan, folder)
-        if tasks:
-            (folder / MANIFEST).unlink(missing_ok=True)
-        write_record(
-            folder / PLAN, {"profile": asdict(plan.profile), "shards": [job.path.as_posix() for job in plan.jobs]}
-        )
-        missing = sum(len(task.jobs) for task in tasks)
-        with tqdm(desc=plan.profile.name, total=len(plan.jobs), initial=len(plan.jobs) - missing, unit="shard") as bar:
-            for shards in run(partial(_run_task, plan, folder), tasks, workers):
-                bar.update(shards)
+        _make_missing_shards(plan, folder, run, workers)
         manifest = write_record(folder / MANIFEST, make_manifest(plan, folder))
     raise_on_failed_answers(folder)
     return manifest
@@ -88,6 +83,18 @@ def _remove_leftovers(out: Path) -> None:
     """Remove the temporary files of a run that was killed; the lock says that no other run is writing."""
     for leftover in out.rglob(".*.tmp"):
         leftover.unlink()
+
+
+def _make_missing_shards(plan: Plan, out: Path, run: Engine[Task, int], workers: int | None) -> None:
+    tasks = _missing_tasks(plan, out)
+    if tasks:
+        (out / MANIFEST).unlink(missing_ok=True)
+    shards = [job.path.as_posix() for job in plan.jobs]
+    write_record(out / PLAN, {"profile": asdict(plan.profile), "shards": shards})
+    done = len(shards) - sum(len(task.jobs) for task in tasks)
+    with tqdm(desc=plan.profile.name, total=len(shards), initial=done, unit="shard") as bar:
+        for made in run(partial(_run_task, plan, out), tasks, workers):
+            bar.update(made)
 
 
 def _missing_tasks(plan: Plan, out: Path) -> list[Task]:

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toys import PROFILE
 
 from robustlib.errors import InvalidValueError, RobustlibError, UnknownNameError
 from robustlib.sweep import Profile, list_profiles, load_profile
+from tests.sweep.toys import PROFILE
 
 TOY = """
 dataset = "toy"

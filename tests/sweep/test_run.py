@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from toys import CONDITIONS, PROFILE, PixelModel, pixels_of, toy_dataset, toy_plan
 
 from robustlib.corruptions import corrupt, image_seed
 from robustlib.data import LazyImage
@@ -21,6 +20,7 @@ from robustlib.errors import InvalidValueError, RobustlibError, UnknownNameError
 from robustlib.models.base import Answer, Prompt
 from robustlib.sweep import FailedAnswersError, read_manifest, read_predictions, run_sweep, sweep_status
 from robustlib.sweep.lock import exclusive
+from tests.sweep.toys import CONDITIONS, PROFILE, PixelModel, pixels_of, toy_dataset, toy_plan
 
 TOYS = Path(__file__).with_name("toys.py")
 

@@ -8,11 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from toys import toy_plan
 
 from robustlib.errors import RobustlibError, UnknownNameError
 from robustlib.sweep import read_manifest, read_predictions, run_sweep, sweep_status
 from robustlib.sweep.store import SCHEMA, read_identity, read_shard, write_shard
+from tests.sweep.toys import toy_plan
 
 IDENTITY = {"model": {"name": "toy"}, "seed": 7}
 TEXTS = st.text() | st.sampled_from(["None", "N/A", "007", "1.0", "NaN", "null", "", "True"])
