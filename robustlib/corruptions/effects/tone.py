@@ -1,0 +1,183 @@
+"""Tone and hue: one table of 256 entries a channel, or one small formula a pixel."""
+
+import numpy as np
+import numpy.typing as npt
+
+from robustlib.corruptions.effects.colour import contrast, saturate
+from robustlib.corruptions.kernel import kernel
+from robustlib.corruptions.registry import effect
+from robustlib.corruptions.stream import Stream
+from robustlib.data.images import Pixels
+
+Curve = npt.NDArray[np.float64]
+
+LEVELS = np.arange(256, dtype=np.float64)
+
+
+@effect
+def scale_brightness(image: Pixels, rng: Stream, *, factor: float) -> Pixels:
+    """Multiply every value, which is a blend with black, or beyond it."""
+    return _apply_curve(image, LEVELS * factor)
+
+
+@effect
+def gamma(image: Pixels, rng: Stream, *, exponent: float) -> Pixels:
+    """Raise every value on [0, 1] to a power; above 1 is darker."""
+    return _apply_curve(image, 255 * (LEVELS / 255) ** exponent)
+
+
+@effect
+def solarize(image: Pixels, rng: Stream, *, threshold: int) -> Pixels:
+    """Invert the values from a threshold on."""
+    return _apply_curve(image, np.where(threshold > LEVELS, LEVELS, 255 - LEVELS))
+
+
+@effect
+def posterize(image: Pixels, rng: Stream, *, bits: int) -> Pixels:
+    """Keep the highest bits of every value."""
+    return image & np.uint8(256 - 2 ** (8 - bits))
+
+
+@effect
+def invert(image: Pixels, rng: Stream) -> Pixels:
+    """Turn into the photographic negative."""
+    return ~image
+
+
+@effect
+def grayscale(image: Pixels, rng: Stream) -> Pixels:
+    """Show the luma (ITU-R BT.601) in all three channels."""
+    return _to_luma(image)
+
+
+@effect
+def channel_swap(image: Pixels, rng: Stream) -> Pixels:
+    """Swap red and blue, as software does that takes RGB for BGR."""
+    return _swap_red_and_blue(image)
+
+
+@effect
+def equalize(image: Pixels, rng: Stream) -> Pixels:
+    """Flatten the histogram of each channel, by the rule of Pillow's ``ImageOps.equalize``."""
+    return _look_up(image, np.stack([_equalizing_curve(counts) for counts in _histograms(image)]))
+
+
+@effect
+def autocontrast(image: Pixels, rng: Stream) -> Pixels:
+    """Stretch each channel linearly to 0 .. 255; a channel of one value stays."""
+    return _look_up(image, np.stack([_stretching_curve(counts) for counts in _histograms(image)]))
+
+
+@effect
+def hue_shift(image: Pixels, rng: Stream, *, degrees: float) -> Pixels:
+    """Turn the hue of HSV; value and saturation stay."""
+    return _turn_hue(image, np.float32(degrees / 60))
+
+
+@effect
+def color_jitter(image: Pixels, rng: Stream, *, spread: float, degrees: float) -> Pixels:
+    """Scale brightness, contrast and saturation by factors of 1 +- `spread` and turn the hue by +- `degrees`."""
+    image = scale_brightness(image, rng, factor=rng.uniform(1 - spread, 1 + spread))
+    image = contrast(image, rng, factor=rng.uniform(1 - spread, 1 + spread))
+    image = saturate(image, rng, factor=rng.uniform(1 - spread, 1 + spread), added=0)
+    return hue_shift(image, rng, degrees=rng.uniform(-degrees, degrees))
+
+
+def _apply_curve(image: Pixels, curve: Curve) -> Pixels:
+    return _look_up(image, np.tile(_rounded(curve), (3, 1)))
+
+
+def _rounded(curve: Curve) -> Pixels:
+    rounded: Pixels = np.rint(curve).clip(0, 255).astype(np.uint8)
+    return rounded
+
+
+def _equalizing_curve(counts: npt.NDArray[np.int64]) -> Pixels:
+    highest = np.flatnonzero(counts)[-1]
+    step = (counts.sum() - counts[highest]) // 255
+    if step == 0:
+        return _rounded(LEVELS)
+    below = np.cumsum(counts) - counts
+    curve: Pixels = np.minimum((step // 2 + below) // step, 255).astype(np.uint8)
+    return curve
+
+
+def _stretching_curve(counts: npt.NDArray[np.int64]) -> Pixels:
+    lowest, highest = np.flatnonzero(counts)[[0, -1]]
+    if lowest == highest:
+        return _rounded(LEVELS)
+    return _rounded((LEVELS - lowest) * (255 / (highest - lowest)))
+
+
+@kernel
+def _look_up(image: Pixels, curves: Pixels) -> Pixels:
+    """Replace each value by the entry of its channel's curve, 3 x 256."""
+    out = np.empty_like(image)
+    source, target = image.reshape(-1, 3), out.reshape(-1, 3)
+    for i in range(source.shape[0]):
+        target[i, 0] = curves[0, source[i, 0]]
+        target[i, 1] = curves[1, source[i, 1]]
+        target[i, 2] = curves[2, source[i, 2]]
+    return out
+
+
+@kernel
+def _histograms(image: Pixels) -> npt.NDArray[np.int64]:
+    counts = np.zeros((3, 256), np.int64)
+    pixels = image.reshape(-1, 3)
+    for i in range(pixels.shape[0]):
+        counts[0, pixels[i, 0]] += 1
+        counts[1, pixels[i, 1]] += 1
+        counts[2, pixels[i, 2]] += 1
+    return counts
+
+
+@kernel
+def _to_luma(image: Pixels) -> Pixels:
+    out = np.empty_like(image)
+    source, target = image.reshape(-1, 3), out.reshape(-1, 3)
+    for i in range(source.shape[0]):
+        weighted = 19595 * source[i, 0] + 38470 * source[i, 1] + 7471 * source[i, 2]
+        luma = np.uint8((weighted + 32768) >> 16)
+        target[i, 0], target[i, 1], target[i, 2] = luma, luma, luma
+    return out
+
+
+@kernel
+def _swap_red_and_blue(image: Pixels) -> Pixels:
+    out = np.empty_like(image)
+    source, target = image.reshape(-1, 3), out.reshape(-1, 3)
+    for i in range(source.shape[0]):
+        target[i, 0], target[i, 1], target[i, 2] = source[i, 2], source[i, 1], source[i, 0]
+    return out
+
+
+@kernel
+def _turn_hue(image: Pixels, sixths: np.float32) -> Pixels:
+    """Turn by -6 .. 6 sixths of the circle, row by row with the channels apart, which the compiler can vectorise."""
+    out = np.empty_like(image)
+    reds, greens, blues = np.empty((3, image.shape[1]), np.float32)
+    for y in range(image.shape[0]):
+        source, target = image[y], out[y]
+        for x in range(source.shape[0]):
+            reds[x], greens[x], blues[x] = source[x, 0], source[x, 1], source[x, 2]
+        for x in range(source.shape[0]):
+            red, green, blue = reds[x], greens[x], blues[x]
+            value = max(red, green, blue)
+            chroma = value - min(red, green, blue)
+            start = np.float32(12) if value == red else np.float32(14 if value == green else 16)
+            rise = green - blue if value == red else (blue - red if value == green else red - green)
+            hue = start + rise / max(chroma, np.float32(1)) + sixths
+            reds[x] = _channel(value, chroma, hue + np.float32(5))
+            greens[x] = _channel(value, chroma, hue + np.float32(3))
+            blues[x] = _channel(value, chroma, hue + np.float32(1))
+        for x in range(source.shape[0]):
+            target[x, 0], target[x, 1], target[x, 2] = np.int32(reds[x]), np.int32(greens[x]), np.int32(blues[x])
+    return out
+
+
+@kernel
+def _channel(value: np.float32, chroma: np.float32, place: np.float32) -> np.float32:
+    """Return V - C * clip(min(place, 4 - place), 0, 1) for a place on the circle of six, ready to be truncated."""
+    place -= np.float32(6) * np.float32(np.int32(place * np.float32(1 / 6)))
+    return value - chroma * max(np.float32(0), min(place, np.float32(4) - place, np.float32(1))) + np.float32(0.5)
