@@ -83,5 +83,5 @@ def _scale_about(image: Pixels, means: npt.NDArray[np.float32], factor: np.float
     for y in range(source.shape[0]):
         for x in range(source.shape[1]):
             scaled = (source[y, x] - means[x]) * factor + means[x]
-            target[y, x] = np.int32(scaled + np.float32(0.5))
+            target[y, x] = np.int32(min(max(scaled, np.float32(0)), np.float32(255)) + np.float32(0.5))
     return out
