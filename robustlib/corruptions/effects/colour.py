@@ -82,6 +82,6 @@ def _scale_about(image: Pixels, means: npt.NDArray[np.float32], factor: np.float
     source, target = image.reshape(image.shape[0], -1), out.reshape(image.shape[0], -1)
     for y in range(source.shape[0]):
         for x in range(source.shape[1]):
-            scaled = (source[y, x] - means[x]) * factor + means[x]
-            target[y, x] = np.int32(min(max(scaled, np.float32(0)), np.float32(255)) + np.float32(0.5))
+            scaled = np.int32((source[y, x] - means[x]) * factor + means[x] + np.float32(0.5))
+            target[y, x] = min(max(scaled, 0), 255)
     return out
