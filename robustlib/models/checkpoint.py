@@ -83,7 +83,7 @@ class Checkpoint:
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         with no_progress_bars() if Path(source).is_dir() else nullcontext():
             self.network: Any = network.from_pretrained(source, dtype=torch.float32, use_safetensors=True)
-        self.network.eval().to(self.device)
+        self.network.to(self.device)
         self.tokenizer = BertTokenizer.from_pretrained(source)
         self.image_processor: Any = image_processor.from_pretrained(source)
 
@@ -126,10 +126,12 @@ class Checkpoint:
         for setting in settings:
             setting.pop("transformers_version", None)
         total = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
-        total.update(self.tokenizer.backend_tokenizer.to_str().encode())
+        spelling = json.loads(self.tokenizer.backend_tokenizer.to_str())
+        lasting = {key: value for key, value in spelling.items() if key not in ("padding", "truncation")}  # of a call
+        total.update(json.dumps(lasting, sort_keys=True).encode())
         for key, tensor in sorted(self.network.state_dict().items()):
             total.update(f"{key} {tensor.dtype} {tuple(tensor.shape)}".encode())
-            total.update(tensor.cpu().contiguous().numpy().tobytes())
+            total.update(tensor.cpu().flatten().view(torch.uint8).numpy().tobytes())  # NumPy has no bfloat16
         return total.hexdigest()
 
 
