@@ -1,0 +1,155 @@
+"""Blur: the light of a point is spread over its neighbourhood."""
+
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from robustlib.corruptions.borders import pad
+from robustlib.corruptions.kernel import kernel
+from robustlib.corruptions.motion import blur_along
+from robustlib.corruptions.registry import effect
+from robustlib.corruptions.smoothing import Floats, smooth_image
+from robustlib.corruptions.stream import Stream
+from robustlib.data.images import Pixels
+
+
+@effect
+def gaussian_blur(image: Pixels, rng: Stream, *, sigma: float) -> Pixels:
+    """Convolve with a normal density of standard deviation `sigma` pixels."""
+    return smooth_image(image, sigma)
+
+
+@effect
+def motion_blur(image: Pixels, rng: Stream, *, radius: int, sigma: float) -> Pixels:
+    """Blur along a line of random direction, within 45 degrees of the horizontal."""
+    return blur_along(image, radius, sigma, rng.uniform(-45, 45), 0.5)
+
+
+@effect
+def defocus_blur(image: Pixels, rng: Stream, *, radius: int, softness: float) -> Pixels:
+    """Average over a disc of `radius` pixels whose rim is softened by a normal density of `softness` pixels.
+
+    To average the softened image over the hard disc comes to the same.
+    """
+    return _average_disc(_soften(pad(image, radius + 1, radius + 1, True), _rim_weight(softness)), _chords(radius))
+
+
+def _rim_weight(softness: float) -> int:
+    """Return what a pixel gives to each neighbour, in units of 1/256; farther ones get less than 1/1000."""
+    neighbour = np.exp(-0.5 / softness**2)
+    return round(256 * neighbour / (1 + 2 * neighbour))
+
+
+@cache
+def _chords(radius: int) -> npt.NDArray[np.int64]:
+    """Return how far the disc reaches up and down at each column -radius .. radius."""
+    columns = np.arange(-radius, radius + 1)
+    return np.floor(np.sqrt(radius**2 - columns**2)).astype(np.int64)
+
+
+@kernel
+def _soften(padded: Pixels, weight: int) -> npt.NDArray[np.int16]:
+    """Blur by (weight, 256 - 2 weight, weight) both ways; the result is in quarters of a level, one pixel smaller."""
+    out = np.empty((padded.shape[0] - 2, padded.shape[1] - 6), np.int16)
+    row = np.empty(padded.shape[1], np.int32)
+    side, centre = np.int32(weight), np.int32(256 - 2 * weight)
+    for y in range(out.shape[0]):
+        above, middle, below = padded[y], padded[y + 1], padded[y + 2]
+        for x in range(row.size):
+            row[x] = side * np.int32(above[x] + below[x]) + centre * middle[x]
+        for x in range(out.shape[1]):
+            blurred = side * np.int32(row[x] + row[x + 6]) + centre * row[x + 3]
+            out[y, x] = (blurred + 8192) >> 14
+    return out
+
+
+@kernel
+def _average_disc(rows: npt.NDArray[np.int16], chords: npt.NDArray[np.int64]) -> Pixels:
+    """Slide the disc down: pixels enter at its lower rim and leave at its upper one."""
+    radius = chords.size // 2
+    height, width = rows.shape[0] - 2 * radius, rows.shape[1] // 3 - 2 * radius
+    out = np.empty((height, width, 3), np.uint8)
+    target = out.reshape(height, -1)
+    sums, change = np.zeros(width * 3, np.int32), np.empty(width * 3, np.int16)
+    for column in range(chords.size):
+        for y in range(radius - chords[column], radius + chords[column] + 1):
+            for x in range(sums.size):
+                sums[x] += rows[y, column * 3 + x]
+    scale = np.float32(1 / (4 * np.sum(2 * chords + 1)))
+    for y in range(height):
+        for x in range(sums.size):
+            target[y, x] = sums[x] * scale + np.float32(0.5)
+        if y == height - 1:
+            break
+        change[:] = 0
+        for column in range(chords.size):
+            entering = rows[y + radius + 1 + chords[column], column * 3 :]
+            leaving = rows[y + radius - chords[column], column * 3 :]
+            for x in range(change.size):
+                change[x] += np.int16(entering[x] - leaving[x])
+        for x in range(sums.size):
+            sums[x] += change[x]
+    return out
+
+
+@effect
+def zoom_blur(image: Pixels, rng: Stream, *, largest: float, step: float) -> Pixels:
+    """Average the image (twice) and its zooms from 1 to `largest`, exclusive, by `step`."""
+    zooms = np.arange(1, largest, step)
+    rows = [_sampling(image.shape[0], zoom) for zoom in zooms]
+    columns = [_sampling(image.shape[1], zoom) for zoom in zooms]
+    return _average_zooms(
+        image,
+        np.array([places for places, _ in rows]),
+        np.array([weights for _, weights in rows]),
+        np.array([places for places, _ in columns]),
+        np.array([weights for _, weights in columns]),
+    )
+
+
+@cache
+def _sampling(size: int, zoom: float) -> tuple[npt.NDArray[np.int64], Floats]:
+    """Return, for each pixel of a side, where its value lies in the unzoomed side: the pixel before it and how far on.
+
+    The crop of the middle is stretched so that the centres of its outermost pixels coincide with the zoom's.
+    """
+    crop = int(np.ceil(size / zoom))
+    zoomed = max(round(crop * zoom), 2)
+    place = (size - crop) // 2 + np.arange(size) * (crop - 1) / (zoomed - 1)
+    before = np.minimum(place.astype(np.int64), max(size - 2, 0))
+    return before, (place - before).astype(np.float32)
+
+
+@kernel
+def _average_zooms(
+    image: Pixels,
+    row_places: npt.NDArray[np.int64],
+    row_weights: Floats,
+    column_places: npt.NDArray[np.int64],
+    column_weights: Floats,
+) -> Pixels:
+    height, width, _ = image.shape
+    layers = row_places.shape[0]
+    out = np.empty_like(image)
+    line, sums = np.zeros((width + 1, 4), np.float32), np.empty((width, 4), np.float32)
+    for y in range(height):
+        for x in range(width):
+            for channel in range(3):
+                sums[x, channel] = image[y, x, channel]
+        for layer in range(layers):
+            top, weight = row_places[layer, y], row_weights[layer, y]
+            bottom = min(top + 1, height - 1)
+            for x in range(width):
+                for channel in range(3):
+                    upper, lower = np.float32(image[top, x, channel]), np.float32(image[bottom, x, channel])
+                    line[x, channel] = upper + weight * (lower - upper)
+            for x in range(width):
+                left, share = column_places[layer, x], column_weights[layer, x]
+                for channel in range(4):
+                    near, far = line[left, channel], line[left + 1, channel]
+                    sums[x, channel] += near + share * (far - near)
+        for x in range(width):
+            for channel in range(3):
+                out[y, x, channel] = sums[x, channel] / np.float32(layers + 1) + np.float32(0.5)
+    return out
