@@ -114,7 +114,15 @@ class LazyImage:
         Raises:
             RobustlibError: the file is missing or is no image; the message names it.
         """
-        return _decode(self._identity, self._source)
+        return _keep_decoded(self._identity, self._source)
+
+    def decode(self) -> Pixels:
+        """Return a new array as `pixels` does, and keep nothing: for images that are needed once.
+
+        Raises:
+            RobustlibError: as for `pixels`.
+        """
+        return _decode(self._source)
 
     def digest(self) -> str:
         """Return the SHA-256 of the encoded image, in hexadecimal.
@@ -154,15 +162,19 @@ def _read(source: Path | bytes) -> bytes:
 
 
 @lru_cache(maxsize=_DECODED_IMAGES_KEPT)
-def _decode(_identity: object, source: Path | bytes) -> Pixels:
+def _keep_decoded(_identity: object, source: Path | bytes) -> Pixels:
+    pixels = _decode(source)
+    pixels.flags.writeable = False
+    return pixels
+
+
+def _decode(source: Path | bytes) -> Pixels:
     encoded = _read(source)
     try:
         with Image.open(io.BytesIO(encoded)) as image:
-            pixels = to_rgb(image)
+            return to_rgb(image)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise RobustlibError(f"Cannot decode the image {_describe(source)}: {error}") from error
-    pixels.flags.writeable = False
-    return pixels
 
 
 def _describe(source: Path | bytes) -> str:
