@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from robustlib.errors import InvalidTypeError, InvalidValueError, RobustlibError
 
@@ -97,7 +97,7 @@ def _flatten(pixels: Pixels) -> Pixels:
     if pixels.shape[2] in (2, 4):
         darkness = (255 - pixels[..., :-1]).astype(np.uint16) * pixels[..., -1:]
         pixels = (255 - (darkness + 127) // 255).astype(np.uint8)
-    return np.ascontiguousarray(np.broadcast_to(pixels, (*pixels.shape[:2], 3)))
+    return np.ascontiguousarray(pixels if pixels.shape[2] == 3 else np.repeat(pixels, 3, axis=2))
 
 
 class LazyImage:
@@ -173,6 +173,8 @@ def _decode(source: Path | bytes) -> Pixels:
     try:
         with Image.open(io.BytesIO(encoded)) as image:
             return to_rgb(image)
+    except UnidentifiedImageError as error:  # its own message holds an address in memory
+        raise RobustlibError(f"Cannot decode the image {_describe(source)}: its format is unknown.") from error
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise RobustlibError(f"Cannot decode the image {_describe(source)}: {error}") from error
 
