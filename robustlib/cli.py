@@ -1,6 +1,7 @@
 """The commands: each is one function that registers its own parser. A new one needs a place in `COMMANDS`, no more."""
 
-from argparse import ArgumentParser, Namespace
+import re
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,19 @@ def add_list(commands: "Commands") -> None:
     corruptions.set_defaults(run=_list_corruptions)
     for kind, names in (("models", _models), ("datasets", _datasets), ("profiles", _profiles)):
         kinds.add_parser(kind, help=f"names of the {kind}").set_defaults(run=_printer(names))
+
+
+def add_corrupt(commands: "Commands") -> None:
+    """Register ``corrupt``: corrupted copies of a folder or data set on disk."""
+    parser = commands.add_parser("corrupt", help="write corrupted copies of images; what is there already is kept")
+    parser.add_argument("source", help="a folder of images, with all below it, or a data set as name:split")
+    parser.add_argument("target", help="folder for the copies, as <corruption>/<severity>/<image>.png")
+    parser.add_argument("--suite", default="vqa_bench", help="which corruptions (default: %(default)s)")
+    parser.add_argument("--severity", type=_severities, default="1-5", help="for example 3, 1,3,5 or 1-5 (the default)")
+    parser.add_argument("--seed", type=int, default=0, help="decides what random corruptions draw (default: 0)")
+    parser.add_argument("--workers", type=int, default=1, help="images at a time (default: %(default)s)")
+    parser.add_argument("--verify", action="store_true", help="only compare what is there with its manifest")
+    parser.set_defaults(run=_corrupt)
 
 
 def add_sweep(commands: "Commands") -> None:
@@ -50,7 +64,7 @@ def add_ask(commands: "Commands") -> None:
     parser.set_defaults(run=_ask)
 
 
-COMMANDS: tuple[Callable[["Commands"], None], ...] = (add_list, add_sweep, add_status, add_ask)
+COMMANDS: tuple[Callable[["Commands"], None], ...] = (add_list, add_corrupt, add_sweep, add_status, add_ask)
 
 
 def _list_corruptions(arguments: Namespace) -> None:
@@ -82,6 +96,33 @@ def _profiles() -> list[str]:
     from robustlib.sweep import list_profiles
 
     return list_profiles()
+
+
+def _severities(text: str) -> list[int]:
+    """Read ``3``, ``1,3,5`` or ``1-5``; whether there are such severities is for `corrupt_folder` to say."""
+    if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", text):
+        raise ArgumentTypeError(f"severities are written 3, 1,3,5 or 1-5, got {text!r}")
+    ranges = [part.partition("-") for part in text.split(",")]
+    return [level for first, _, last in ranges for level in range(int(first), int(last or first) + 1)]
+
+
+def _corrupt(arguments: Namespace) -> None:
+    from robustlib.corruptions.folder import corrupt_folder, verify_folder
+    from robustlib.errors import RobustlibError
+
+    source, target, workers = arguments.source, arguments.target, arguments.workers
+    if arguments.verify:
+        differences = verify_folder(source, target, workers)
+        print(*differences or [f"{target} is as its manifest says."], sep="\n")
+        if differences:
+            raise RobustlibError(f"{len(differences)} files differ; delete changed copies and run again to mend them.")
+        return
+    manifest = corrupt_folder(source, target, arguments.suite, arguments.severity, workers, arguments.seed)
+    images, unreadable = manifest["images"], manifest["unreadable"]
+    print(f"{len(images)} images, {sum(len(image['copies']) for image in images.values())} copies in {target}")
+    if unreadable:
+        print(*(f"{name}: {reason}" for name, reason in unreadable.items()), sep="\n")
+        raise RobustlibError(f"{len(unreadable)} images could not be read and have no copies.")
 
 
 def _sweep(arguments: Namespace) -> None:
