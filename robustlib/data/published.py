@@ -9,7 +9,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from robustlib.errors import RobustlibError, UnknownNameError
+from robustlib.errors import RobustlibError
+
+PUBLISHED = "published"
+"""What a notebook or report calls these figures as a source, where it could also name a folder of predictions."""
 
 _FOLDER = Path(__file__).parent / "published"
 
@@ -21,19 +24,9 @@ class PublishedDataError(RobustlibError):
     """A file of published figures that is not what its loader promises."""
 
 
-def published_path(name: str) -> Path:
-    """Return the path of a file of published figures.
-
-    Args:
-        name: the file's stem, for example "vqa_bench_printed".
-
-    Raises:
-        UnknownNameError: no such file.
-    """
-    known = {path.stem: path for path in _FOLDER.glob("*.csv")}
-    if name not in known:
-        raise UnknownNameError("file of published figures", name, known)
-    return known[name]
+def published_paths() -> list[Path]:
+    """Return the paths of all files of published figures, in the order of their names."""
+    return sorted(_FOLDER.glob("*.csv"))
 
 
 def vqa_bench_per_severity() -> pd.DataFrame:
@@ -73,8 +66,12 @@ def vqa_bench_printed() -> pd.DataFrame:
     return frame
 
 
+def _path(name: str) -> Path:
+    return _FOLDER / f"{name}.csv"
+
+
 def _read(name: str, columns: list[str], rows: int) -> pd.DataFrame:
-    frame = pd.read_csv(published_path(name), dtype=str, keep_default_na=False, comment="#")
+    frame = pd.read_csv(_path(name), dtype=str, keep_default_na=False, comment="#")
     _require(list(frame.columns) == columns, name, f"the columns {list(frame.columns)} instead of {columns}")
     _require(len(frame) == rows, name, f"{len(frame)} rows instead of {rows}")
     return frame
@@ -82,7 +79,7 @@ def _read(name: str, columns: list[str], rows: int) -> pd.DataFrame:
 
 def _require(holds: bool | np.bool_, name: str, fault: str) -> None:
     if not holds:
-        raise PublishedDataError(f"{published_path(name)} holds {fault}.")
+        raise PublishedDataError(f"{_path(name)} holds {fault}.")
 
 
 def _is_number(text: str) -> bool:

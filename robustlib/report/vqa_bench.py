@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from robustlib.data.published import PUBLISHED
 from robustlib.metrics.cube import AccuracyCube
 from robustlib.metrics.vqa_bench import SUBMETRICS, preference_weights, relative_drops, severity_aggregated_accuracy
 from robustlib.metrics.vqa_bench_frames import corruption_summary, model_summary
 from robustlib.report.tables import Column, Place, Table, extreme_places, round_text
-from robustlib.report.vqa_evidence import PUBLISHED, Evidence
+from robustlib.report.vqa_evidence import Evidence
 from robustlib.report.vqa_layout import group_of, label_of
 
 _MEAN_ROW, _DROP_ROW = "mean_accuracy", "relative_drop_percent"
@@ -127,19 +128,19 @@ def table3(evidence: Evidence, preferences: Sequence[float] | None = None) -> Ta
     )
 
 
-def status_table(statuses: pd.DataFrame) -> Table:
-    """Return the table of answers that could not be had or read, which count as wrong.
-
-    Args:
-        statuses: the frame of `robustlib.metrics.status_shares`.
-    """
-    shares = [Column(name, name.replace("_", " "), "Share of rows", 4) for name in statuses.columns[3:]]
-    return Table(
-        name="statuses",
-        caption="Rows (question and condition) by status of the answer. Rows that are not ok score 0 and stay in n.",
-        frame=statuses,
-        columns=(Column("model", "Model"), Column("images", "Images"), Column("rows", "Rows", decimals=0), *shares),
-    )
+def status_tables(evidence: Evidence) -> list[Table]:
+    """Return the table of answers that could not be had or read; none where the source does not say."""
+    if evidence.statuses is None:
+        return []
+    shares = [Column(name, name.replace("_", " "), "Share of rows", 4) for name in evidence.statuses.columns[3:]]
+    return [
+        Table(
+            name="statuses",
+            caption="Rows (question and condition) by status of the answer. Rows that are not ok score 0 and count.",
+            frame=evidence.statuses,
+            columns=(Column("model", "Model"), Column("images", "Images"), Column("rows", "Rows", decimals=0), *shares),
+        )
+    ]
 
 
 def counts_text(evidence: Evidence) -> str:

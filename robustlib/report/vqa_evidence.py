@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from robustlib.data.published import VQA_BENCH_QUESTIONS, vqa_bench_per_severity, vqa_bench_printed
+from robustlib.data.published import PUBLISHED, VQA_BENCH_QUESTIONS, vqa_bench_per_severity, vqa_bench_printed
 from robustlib.errors import InvalidValueError
 from robustlib.metrics.cube import AccuracyCube, accuracy_cube, cube_of_accuracies
 from robustlib.metrics.vqa_bench_frames import status_shares
 from robustlib.report.vqa_layout import in_table_order
 from robustlib.sweep.store import read_manifest, read_predictions
 
-PUBLISHED = "published"
+_COLUMNS = ["model", "dataset", "split", "question_id", "suite", "family", "variant", "severity", "status", "score"]
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,13 @@ def load_evidence(source: str) -> Evidence:
     Raises:
         InvalidValueError: the predictions lack a model, corruption, severity or question, or the sweep's manifest
             lacks the parameter count of a model; the message names it.
+        StoreError: the folder holds no finished sweep, or a damaged one.
     """
-    return _published() if source == PUBLISHED else evidence_of(source, read_predictions(source), _parameters(source))
+    if source == PUBLISHED:
+        return _published()
+    models = read_manifest(source)["models"]
+    parameters = {name: float(about["parameters"]) for name, about in models.items() if "parameters" in about}
+    return evidence_of(source, read_predictions(source, _COLUMNS), parameters)
 
 
 def evidence_of(source: str, predictions: pd.DataFrame, parameters: Mapping[str, float]) -> Evidence:
@@ -66,11 +71,6 @@ def _published() -> Evidence:
     cube = cube_of_accuracies(accuracies, VQA_BENCH_QUESTIONS, models, corruptions)
     counts = printed[printed["metric"] == "parameters_millions"].set_index("model")["printed"].astype(float) * 1e6
     return Evidence(PUBLISHED, _ordered(cube), dict(counts))
-
-
-def _parameters(folder: str) -> dict[str, float]:
-    models = read_manifest(folder)["models"]
-    return {name: float(description["parameters"]) for name, description in models.items()}
 
 
 def _ordered(cube: AccuracyCube) -> AccuracyCube:
