@@ -1,20 +1,19 @@
 """BLIP that answers with a text decoder (Li et al., ICML 2022), as transformers' BlipForQuestionAnswering."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import BlipForQuestionAnswering
 from transformers.models.blip.image_processing_pil_blip import BlipImageProcessorPil
 
 from robustlib.models.base import Answer, Prompt
+from robustlib.models.blip_network import log_likelihood, mend_cross_attention, read_questions
 from robustlib.models.checkpoint import Checkpoint, distinct_images
 from robustlib.models.ranking import best_answer, best_option
 
 ANSWER_TOKENS = 10
 """Longest answer that is generated, as in BLIP's own evaluation; one that does not end by then is "truncated"."""
-_IGNORED = -100
 
 
 class Blip:
@@ -71,7 +70,7 @@ class Blip:
         rows = torch.tensor([row for row, own in enumerate(candidates) for _ in own])
         ids, _ = self._checkpoint.tokens(texts)
         ids[:, 0] = self._text.bos_token_id
-        scores = self._log_likelihood(states[rows], mask[rows], ids[places]).cpu()
+        scores = log_likelihood(self._network, states[rows], mask[rows], ids[places]).cpu()
         return torch.split(scores, [len(own) for own in candidates])
 
     def _choose(self, prompt: Prompt, scores: Tensor) -> Answer:
@@ -81,14 +80,6 @@ class Blip:
         if self._checkpoint.tokenizer.unk_token_id in ids:
             return Answer("", "no_answer", reason="an option holds a word outside the tokenizer's vocabulary")
         return best_option(prompt.options, scores)
-
-    def _log_likelihood(self, states: Tensor, mask: Tensor, ids: Tensor) -> Tensor:
-        """Return the log-probability of each row of decoder ids given its encoded question."""
-        labels = ids.masked_fill(ids == self._text.pad_token_id, _IGNORED)
-        loss: Tensor = self._network.text_decoder(
-            ids, encoder_hidden_states=states, encoder_attention_mask=mask, labels=labels, reduction="none"
-        ).loss
-        return -loss
 
     def _generate(self, states: Tensor, mask: Tensor) -> list[Answer]:
         start = torch.full((len(states), 1), self._text.bos_token_id, device=states.device)
@@ -101,7 +92,7 @@ class Blip:
             max_new_tokens=ANSWER_TOKENS,
             do_sample=False,
         )
-        likelihoods = self._log_likelihood(states, mask, ids).exp()
+        likelihoods = log_likelihood(self._network, states, mask, ids).exp()
         return [self._written(row, float(likelihood)) for row, likelihood in zip(ids, likelihoods, strict=True)]
 
     def _written(self, ids: Tensor, likelihood: float) -> Answer:
@@ -109,37 +100,3 @@ class Blip:
             return Answer("", "truncated")
         text = self._checkpoint.tokenizer.decode(ids[1:], skip_special_tokens=True).strip()
         return Answer(text, confidence=likelihood) if text else Answer("", "no_answer")
-
-
-def mend_cross_attention(network: BlipForQuestionAnswering) -> None:
-    """Make the decoder heed the question's mask, so that padded questions answer as they would alone.
-
-    transformers 5.24 hands that mask to cross-attention under a name that the attention does not read.
-    """
-    for name, module in network.named_modules():
-        if name.endswith("crossattention.self"):
-            module.register_forward_pre_hook(_rename_mask, with_kwargs=True)
-
-
-def _rename_mask(_module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    return args, {"encoder_attention_mask": kwargs.get("attention_mask"), **kwargs}
-
-
-def read_questions(
-    network: BlipForQuestionAnswering, pixels: Tensor, places: Tensor, ids: Tensor, mask: Tensor
-) -> Tensor:
-    """Encode questions about images.
-
-    Args:
-        network: the model.
-        pixels: images x 3 x side x side.
-        places: for each question the index of its image.
-        ids: questions x tokens.
-        mask: the same shape, 0 where padded.
-
-    Returns:
-        questions x tokens x hidden.
-    """
-    images = network.vision_model(pixels).last_hidden_state[places]
-    states: Tensor = network.text_encoder(ids, attention_mask=mask, encoder_hidden_states=images).last_hidden_state
-    return states

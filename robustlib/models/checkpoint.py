@@ -13,8 +13,7 @@ import torch
 import transformers
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
-from transformers import BertTokenizer, PreTrainedConfig, PreTrainedModel
-from transformers.image_processing_utils import BaseImageProcessor
+from transformers import BertTokenizer, PreTrainedConfig
 
 from robustlib.data.images import Pixels
 from robustlib.errors import RobustlibError, UnknownNameError
@@ -77,15 +76,21 @@ def no_progress_bars() -> Iterator[None]:
 class Checkpoint:
     """A network in evaluation mode in float32, with its tokenizer and image processor."""
 
-    def __init__(self, source: str, network: type[PreTrainedModel], image_processor: type[BaseImageProcessor]) -> None:
-        """Load from a folder or the hub: safetensors only, no code of the checkpoint's own."""
+    def __init__(self, source: str, network: Any, image_processor: Any) -> None:
+        """Load from a folder or the hub: safetensors only, no code of the checkpoint's own.
+
+        Args:
+            source: a folder, or the name of a hub repository.
+            network: transformers' class of the network; Any, as are its objects, whose types are too loose to check.
+            image_processor: transformers' class of the image processor that works on PIL, without torchvision.
+        """
         self.source = source
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         with no_progress_bars() if Path(source).is_dir() else nullcontext():
-            self.network: Any = network.from_pretrained(source, dtype=torch.float32, use_safetensors=True)
+            self.network = network.from_pretrained(source, dtype=torch.float32, use_safetensors=True)
         self.network.to(self.device)
         self.tokenizer = BertTokenizer.from_pretrained(source)
-        self.image_processor: Any = image_processor.from_pretrained(source)
+        self.image_processor = image_processor.from_pretrained(source)
 
     def tokens(self, texts: Sequence[str]) -> tuple[Tensor, Tensor]:
         """Return token ids and mask, both texts x tokens, padded on the right to the longest.

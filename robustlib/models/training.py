@@ -1,0 +1,195 @@
+"""Training the pocket models from scratch on easy-VQA, and the card that says how it went."""
+
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from os import PathLike
+from pathlib import Path
+
+import pandas as pd
+import torch
+from torch.nn.utils import clip_grad_norm_
+from tqdm import tqdm
+from transformers import BertTokenizer
+
+from robustlib.data import Question, load_dataset
+from robustlib.models import load_model
+from robustlib.models.base import Model, Prompt
+from robustlib.models.checkpoint import no_progress_bars
+from robustlib.models.recipes import Learner, Recipe, load_recipe
+from robustlib.models.training_data import UNKNOWN_SHARE, TrainingSet, word_tokenizer
+from robustlib.seeding import derive_seed
+
+HELD_OUT = 20
+"""One training image in so many is never trained on; choices are made there, never on the test split."""
+ANSWER_BATCH = 256
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a training went."""
+
+    name: str
+    seed: int
+    recipe: Recipe
+    parameters: int
+    threads: int
+    seconds: float
+    accuracies: dict[str, dict[str, float]]
+    """Share of right answers by split ("validation", "test") and category, "all" included."""
+
+
+def train_all(names: Sequence[str], out_dir: str | PathLike[str], seed: int = 0, fraction: float = 1.0) -> pd.DataFrame:
+    """Train pocket models one after the other, each into the folder of its short name under `out_dir`.
+
+    Returns:
+        One row per model and split: model, split, seconds of training, and the accuracy of each category and of all.
+    """
+    trainings = [train(name, Path(out_dir) / name.removeprefix("pocket/"), seed, fraction) for name in names]
+    return pd.DataFrame(
+        {"model": training.name, "split": split, "seconds": training.seconds, **accuracies}
+        for training in trainings
+        for split, accuracies in training.accuracies.items()
+    )
+
+
+def train(name: str, folder: Path, seed: int = 0, fraction: float = 1.0) -> Training:
+    """Train a pocket model and write it with its model card.
+
+    Args:
+        name: "pocket/vilt", or any other that has a module in `robustlib.models.recipes`.
+        folder: where the checkpoint goes; nothing is written before the training is over.
+        seed: the same seed gives the same weights on the same machine with the same number of threads.
+        fraction: share of the questions to train and to test on, for a quick look.
+
+    Raises:
+        UnknownNameError: there is no such recipe.
+    """
+    recipe = load_recipe(name)
+    questions = load_dataset("easy_vqa", "train", fraction).questions
+    test = load_dataset("easy_vqa", "test", fraction).questions
+    training, validation = hold_out(questions)
+    answers = tuple(sorted({question.answers[0] for question in questions}))
+    tokenizer = word_tokenizer(questions)
+    start = time.perf_counter()
+    learner = new_learner(recipe, tokenizer, answers, seed)
+    fit(name, learner, recipe, TrainingSet(training, tokenizer, answers), seed)
+    seconds = time.perf_counter() - start
+    save(learner, tokenizer, folder)
+    model = load_model(str(folder))
+    accuracies = {
+        "validation": accuracy_by_category(model, validation),
+        "test": accuracy_by_category(model, test),
+    }
+    parameters = learner.network.num_parameters()
+    result = Training(name, seed, recipe, parameters, torch.get_num_threads(), seconds, accuracies)
+    (folder / "README.md").write_text(card(result))
+    return result
+
+
+def hold_out(questions: Sequence[Question]) -> tuple[list[Question], list[Question]]:
+    """Split into training and validation questions by image, so that no image is on both sides."""
+    held = set(sorted({question.image_id for question in questions})[::HELD_OUT])
+    return [q for q in questions if q.image_id not in held], [q for q in questions if q.image_id in held]
+
+
+def new_learner(recipe: Recipe, tokenizer: BertTokenizer, answers: tuple[str, ...], seed: int) -> Learner:
+    """Return the untrained network of a seed; the global generator is left as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return recipe.learner(tokenizer, answers)
+
+
+def fit(name: str, learner: Learner, recipe: Recipe, data: TrainingSet, seed: int) -> None:
+    """Train in place: AdamW, one-cycle learning rate, gradients clipped to norm 1."""
+    draw = torch.Generator().manual_seed(derive_seed("train", name, seed) % 2**63)
+    weights = list(learner.network.parameters())
+    steps = [phase.passes * ceil(data.count(phase.categories) / recipe.batch_size) for phase in recipe.phases]
+    learner.network.train()
+    with tqdm(total=sum(steps), desc=name, unit="step", mininterval=1) as bar:
+        for phase, total in zip(recipe.phases, steps, strict=True):
+            optimiser = torch.optim.AdamW(weights, phase.learning_rate, betas=(0.9, 0.98), weight_decay=0.05)
+            schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, phase.learning_rate, total, pct_start=0.1)
+            for _ in range(phase.passes):
+                order = data.order(phase.categories, recipe.by_image, draw)
+                for batch in data.batches(order, recipe.batch_size, draw):
+                    loss = learner.loss(batch)
+                    optimiser.zero_grad()
+                    torch.autograd.backward(loss)
+                    clip_grad_norm_(weights, 1.0)
+                    optimiser.step()
+                    schedule.step()
+                    bar.set_postfix(loss=f"{loss.item():.3f}", refresh=False)
+                    bar.update()
+    learner.network.eval()
+
+
+def save(learner: Learner, tokenizer: BertTokenizer, folder: Path) -> None:
+    """Write a checkpoint that `load_model` reads."""
+    with no_progress_bars():
+        learner.save(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def accuracy_by_category(model: Model, questions: Sequence[Question]) -> dict[str, float]:
+    """Return the share of right answers of each category, and of "all"; easy-VQA has one right answer a question."""
+    right = defaultdict(list)
+    for start in range(0, len(questions), ANSWER_BATCH):
+        asked = questions[start : start + ANSWER_BATCH]
+        answers = model.answer([Prompt(question.pixels(), question.text) for question in asked])
+        for question, answer in zip(asked, answers, strict=True):
+            right[question.category].append(answer.text == question.answers[0])
+            right["all"].append(answer.text == question.answers[0])
+    return {category: sum(own) / len(own) for category, own in sorted(right.items())}
+
+
+def card(training: Training) -> str:
+    """Return the model card of a training, in Markdown."""
+    recipe = training.recipe
+    phases = [
+        f"{number}. {phase.passes} passes over {', '.join(phase.categories)}; learning rate up to {phase.learning_rate}"
+        for number, phase in enumerate(recipe.phases, 1)
+    ]
+    categories = list(training.accuracies["test"])
+    rows = [[split, *(f"{own[name]:.2%}" for name in categories)] for split, own in training.accuracies.items()]
+    table = [["split", *categories], ["---", *("---:" for _ in categories)], *rows]
+    return _CARD.format(
+        name=training.name,
+        architecture=recipe.architecture,
+        parameters=training.parameters,
+        held_out=HELD_OUT,
+        unknown=UNKNOWN_SHARE,
+        seed=training.seed,
+        batch_size=recipe.batch_size,
+        phases="\n".join(phases),
+        seconds=training.seconds,
+        threads=training.threads,
+        table="\n".join(f"| {' | '.join(row)} |" for row in table),
+    )
+
+
+_CARD = """\
+# {name}
+
+{architecture}, with {parameters:,} parameters in float32. `robustlib.models.training` made it and wrote this card.
+
+## Data
+
+easy-VQA 1.0 (Victor Zhou, 2019; MIT licence), training split. One image in {held_out} is held out for validation.
+Each time a picture is shown, its object is moved, mirrored or turned, and {unknown:.0%} of the words are hidden as
+[UNK]. No corruption is ever shown.
+
+## Recipe
+
+From scratch, seed {seed}, AdamW with one-cycle learning rates, batches of {batch_size} questions:
+
+{phases}
+
+{seconds:.0f} seconds with {threads} threads.
+
+## Clean accuracy
+
+{table}
+"""
