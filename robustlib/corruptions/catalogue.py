@@ -8,7 +8,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Literal, cast
 
-from robustlib.errors import RobustlibError, UnknownNameError
+from robustlib.errors import InvalidValueError, RobustlibError, UnknownNameError
 
 Fidelity = Literal["faithful", "fixed", "ours"]
 Parameters = Mapping[str, int | float]
@@ -80,6 +80,16 @@ def find_corruption(name: str) -> Corruption:
     if found is None:
         raise UnknownNameError("corruption", name, _catalogue())
     return found
+
+
+def add_corruption(corruption: Corruption) -> None:
+    """Add a corruption that is not in the data file, for as long as this process runs.
+
+    Raises:
+        InvalidValueError: there is another of this suite and name.
+    """
+    if _catalogue().setdefault(corruption.key, corruption) != corruption:
+        raise InvalidValueError(f"There is another corruption {corruption.key!r} already; choose another name.")
 
 
 @cache

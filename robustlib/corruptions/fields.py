@@ -1,6 +1,5 @@
 """Random fields: white noise, smooth noise, and interpolation between their values."""
 
-
 import numpy as np
 import numpy.typing as npt
 

@@ -1,0 +1,31 @@
+"""Fog: a plasma fractal is added to the image, which is then darkened so that its brightest value stays."""
+
+import numpy as np
+
+from robustlib.corruptions.kernel import kernel
+from robustlib.corruptions.plasma import plasma
+from robustlib.corruptions.registry import effect
+from robustlib.corruptions.smoothing import Floats
+from robustlib.corruptions.stream import Stream
+from robustlib.data.images import Pixels
+
+
+@effect
+def fog(image: Pixels, rng: Stream, *, strength: float, decay: float) -> Pixels:
+    """Add fog of a density from 0 to `strength`; the higher `decay`, the smoother the fog."""
+    side = 1 << (max(*image.shape) - 1).bit_length()
+    return _add_fog(image, plasma(side, decay, rng.key()), np.float32(strength))
+
+
+@kernel
+def _add_fog(image: Pixels, density: Floats, strength: np.float32) -> Pixels:
+    out = np.empty_like(image)
+    brightest = np.float32(image.max())
+    fade = brightest / (brightest + np.float32(255) * strength)
+    thickest = np.float32(255) * strength * fade
+    for y in range(image.shape[0]):
+        for x in range(image.shape[1]):
+            mist = density[y, x] * thickest + np.float32(0.5)
+            for channel in range(3):
+                out[y, x, channel] = min(image[y, x, channel] * fade + mist, np.float32(255))
+    return out
