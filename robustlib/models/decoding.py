@@ -1,0 +1,80 @@
+"""How a language model's next tokens are chosen, so that each row of a batch is decoded as it would be alone."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from transformers import GenerationConfig, LogitsProcessor
+
+from robustlib.models.base import Prompt
+from robustlib.models.prompts import TEMPERATURE, TOP_K, TOP_P
+from robustlib.seeding import generator
+
+
+def settle(network: Any, tokenizer: Any, new_tokens: int) -> list[int]:
+    """Replace a checkpoint's own generation settings (penalties, temperature, ...) by greedy decoding.
+
+    Returns:
+        The tokens that end a response, which stay the checkpoint's.
+    """
+    ends = network.generation_config.eos_token_id or tokenizer.eos_token_id
+    pad = tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
+    settings: Any = GenerationConfig
+    network.generation_config = settings(
+        do_sample=False, max_new_tokens=new_tokens, eos_token_id=ends, pad_token_id=pad
+    )
+    return ends if isinstance(ends, list) else [ends]
+
+
+class Record(LogitsProcessor):
+    """Notes, during greedy decoding, what the model gave the tokens; changes nothing."""
+
+    def __init__(self) -> None:
+        self._first: list[Tensor] = []
+        self._best: list[Tensor] = []
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        """Take one step's logits, rows x vocabulary, and return them."""
+        self._first = self._first or [scores]
+        self._best.append(scores.log_softmax(-1).amax(-1))
+        return scores
+
+    def first_logits(self, row: int) -> Tensor:
+        """Return the logits of the first new token: one per entry of the vocabulary."""
+        return self._first[0][row].cpu()
+
+    def probability(self, row: int, tokens: int) -> float:
+        """Return the probability of the first so many tokens of a row."""
+        return float(torch.stack(self._best)[:tokens, row].sum().exp())
+
+
+class Sampler(LogitsProcessor):
+    """Turns greedy decoding into sampling with one random stream per row.
+
+    The largest of logits plus Gumbel noise is a draw from their softmax. transformers' own sampling draws from the
+    global generator, so a row would depend on its neighbours.
+    """
+
+    def __init__(self, prompts: Sequence[Prompt], seed: int) -> None:
+        self._streams = [generator("thinking", seed, prompt_digest(prompt)) for prompt in prompts]
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        """Take one step's logits, rows x vocabulary, and return 0 for the drawn token and -inf for all others."""
+        best, tokens = (scores / TEMPERATURE).topk(min(TOP_K, scores.shape[-1]))
+        shares = best.softmax(-1)
+        outside = shares.cumsum(-1) - shares >= TOP_P
+        noise = np.stack([stream.gumbel(size=best.shape[-1]) for stream in self._streams])
+        drawn = (best.double() + torch.from_numpy(noise).to(best.device)).masked_fill(outside, -torch.inf)
+        chosen = tokens.gather(-1, drawn.argmax(-1, keepdim=True))
+        return torch.full_like(scores, -torch.inf).scatter(-1, chosen, 0.0)
+
+
+def prompt_digest(prompt: Prompt) -> str:
+    """Return the SHA-256 of all that a prompt shows: text, options and pixels."""
+    total = hashlib.sha256(repr((prompt.text, prompt.options)).encode())
+    for image in prompt.images:
+        total.update(repr(image.shape).encode() + image.tobytes())
+    return total.hexdigest()
