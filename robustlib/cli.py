@@ -64,7 +64,31 @@ def add_ask(commands: "Commands") -> None:
     parser.set_defaults(run=_ask)
 
 
-COMMANDS: tuple[Callable[["Commands"], None], ...] = (add_list, add_corrupt, add_sweep, add_status, add_ask)
+def add_report(commands: "Commands") -> None:
+    """Register ``report``: run one notebook strictly."""
+    parser = commands.add_parser("report", help="run a notebook; its executed copy appears only when all of it ran")
+    parser.add_argument("notebook", help="path of the notebook")
+    parser.add_argument("output", help="where its executed copy goes")
+    parser.add_argument("-p", dest="parameters", action="append", default=[], metavar="NAME=VALUE", help="a parameter")
+    parser.set_defaults(run=_report)
+
+
+def add_index(commands: "Commands") -> None:
+    """Register ``index``: one page that shows a folder's tables and figures."""
+    parser = commands.add_parser("index", help="write the README.md that shows all tables and figures of a folder")
+    parser.add_argument("folder", help="folder with provenance records below it")
+    parser.set_defaults(run=_index)
+
+
+COMMANDS: tuple[Callable[["Commands"], None], ...] = (
+    add_list,
+    add_corrupt,
+    add_sweep,
+    add_status,
+    add_ask,
+    add_report,
+    add_index,
+)
 
 
 def _list_corruptions(arguments: Namespace) -> None:
@@ -155,3 +179,15 @@ def _ask(arguments: Namespace) -> None:
         raise RobustlibError(f"{arguments.model} failed: {answer.reason}")
     confidence = "" if answer.confidence is None else f" (confidence {answer.confidence:.3f})"
     print(answer.text if answer.status == "ok" else f"[{answer.status}]", confidence, sep="")
+
+
+def _report(arguments: Namespace) -> None:
+    from robustlib.report.notebooks import parse_parameter, run_notebook
+
+    print(run_notebook(arguments.notebook, arguments.output, dict(map(parse_parameter, arguments.parameters))))
+
+
+def _index(arguments: Namespace) -> None:
+    from robustlib.report.index import write_index
+
+    print(write_index(arguments.folder))

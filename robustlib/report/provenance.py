@@ -1,15 +1,13 @@
 """The record beside every table and figure: which notebook made it, with which parameters, from which shards."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
-from robustlib.data.published import published_path
+from robustlib.data.published import PUBLISHED, published_paths
 from robustlib.errors import InvalidValueError
-from robustlib.files import write_atomically
-from robustlib.sweep.store import read_manifest
+from robustlib.sweep.store import MANIFEST, file_hash, read_manifest, write_record
 
 RECORD = "provenance.json"
 _PACKAGES = ("robustlib", "numpy", "scipy", "pandas", "matplotlib", "seaborn")
@@ -35,17 +33,23 @@ def write_provenance(out_dir: str, notebook: str, parameters: Mapping[str, objec
     if not outputs:
         raise InvalidValueError(f"{folder} holds no table or figure to write a provenance record for.")
     record = {
-        "notebook": {"file": Path(notebook).name, "sha256": sha256(Path(notebook))},
+        "notebook": {"file": Path(notebook).name, "sha256": file_hash(Path(notebook))},
         "parameters": dict(parameters),
-        "source": _published_source() if source == "published" else _predictions_source(source),
+        "source": _published_source() if source == PUBLISHED else _predictions_source(source),
         "packages": {name: version(name) for name in _PACKAGES},
-        "outputs": {path.relative_to(folder).as_posix(): sha256(path) for path in outputs},
+        "outputs": {path.relative_to(folder).as_posix(): file_hash(path) for path in outputs},
     }
-    target = folder / RECORD
-    write_atomically(target, (json.dumps(record, indent=1) + "\n").encode())
-    return target
+    return write_record(folder / RECORD, record)
 
 
-def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes, in hexadecimal."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _published_source() -> dict[str, Any]:
+    return {"published": {path.name: file_hash(path) for path in published_paths()}}
+
+
+def _predictions_source(folder: str) -> dict[str, Any]:
+    manifest = read_manifest(folder)
+    return {
+        "profile": manifest["profile"],
+        "manifest_sha256": file_hash(Path(folder) / MANIFEST),
+        "shards": {shard["path"]: shard["sha256"] for shard in manifest["shards"]},
+    }

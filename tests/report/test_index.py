@@ -1,0 +1,58 @@
+"""The record beside the outputs, and the page that shows them all."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from robustlib.errors import InvalidValueError
+from robustlib.report.index import write_index
+from robustlib.report.provenance import write_provenance
+
+
+@pytest.fixture
+def figures(tmp_path: Path) -> Path:
+    folder = tmp_path / "figures" / "vqa" / "tables"
+    folder.mkdir(parents=True)
+    (tmp_path / "n.ipynb").write_text("{}")
+    (folder / "small.md").write_text("Caption.\n\n| a |\n| :-- |\n| 1 |\n")
+    (folder / "small.csv").write_text("a\n1\n")
+    (folder / "large.md").write_text("A long table.\n\n" + "| row |\n" * 100)
+    (folder / "drop.png").write_bytes(b"")
+    write_provenance(str(folder), str(tmp_path / "n.ipynb"), {"seed": 1}, "published")
+    return tmp_path / "figures"
+
+
+def test_the_record_names_inputs_and_outputs_but_no_time(figures: Path, tmp_path: Path) -> None:
+    folder = figures / "vqa" / "tables"
+    before = (folder / "provenance.json").read_bytes()
+    record = json.loads(before)
+    assert record["notebook"]["file"] == "n.ipynb"
+    assert record["parameters"] == {"seed": 1}
+    assert "vqa_bench_printed.csv" in record["source"]["published"]
+    assert set(record["outputs"]) == {"small.md", "small.csv", "large.md", "drop.png"}
+    write_provenance(str(folder), str(tmp_path / "n.ipynb"), {"seed": 1}, "published")
+    assert (folder / "provenance.json").read_bytes() == before
+
+
+def test_nothing_made_means_nothing_to_record(tmp_path: Path) -> None:
+    with pytest.raises(InvalidValueError, match="no table or figure"):
+        write_provenance(str(tmp_path), "n.ipynb", {}, "published")
+
+
+def test_the_page_shows_tables_and_figures_and_links_what_is_long(figures: Path) -> None:
+    page = write_index(figures).read_text()
+    assert "## vqa/tables" in page
+    assert "| 1 |" in page
+    assert "[CSV](vqa/tables/small.csv)" in page
+    assert "![drop](vqa/tables/drop.png)" in page
+    assert "A long table." in page
+    assert "| row |" not in page
+
+
+def test_a_missing_output_or_no_record_at_all_is_an_error(figures: Path, tmp_path: Path) -> None:
+    (figures / "vqa" / "tables" / "drop.png").unlink()
+    with pytest.raises(InvalidValueError, match=r"drop\.png"):
+        write_index(figures)
+    with pytest.raises(InvalidValueError, match="run the notebooks first"):
+        write_index(tmp_path / "nowhere")
