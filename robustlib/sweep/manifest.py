@@ -7,7 +7,7 @@ from typing import Any
 
 from robustlib.errors import RobustlibError
 from robustlib.sweep.plan import Job, Plan
-from robustlib.sweep.store import file_hash, read_manifest, read_shard
+from robustlib.sweep.store import count_statuses, file_hash, read_manifest, read_shard
 
 
 class FailedAnswersError(RobustlibError):
@@ -50,13 +50,13 @@ def raise_on_failed_answers(out: Path) -> None:
 
 
 def _shard_record(out: Path, job: Job) -> dict[str, Any]:
-    statuses = read_shard(out / job.path, ["status"])["status"].to_pylist()
+    statuses = count_statuses(out / job.path)
     return {
         "path": job.path.as_posix(),
         "key": job.key,
         "sha256": file_hash(out / job.path),
         "model": job.model,
         "condition": asdict(job.condition),
-        "rows": len(statuses),
-        "statuses": dict(Counter(statuses)),
+        "rows": sum(statuses.values()),
+        "statuses": statuses,
     }

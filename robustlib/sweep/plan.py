@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -11,6 +12,7 @@ from platform import python_version
 from typing import Any
 
 from robustlib.data import Dataset, load_dataset
+from robustlib.errors import InvalidValueError
 from robustlib.models import load_model
 from robustlib.models.base import Model
 from robustlib.sweep.conditions import CLEAN, Condition, describe_condition, suite_conditions
@@ -73,12 +75,14 @@ def plan_jobs(profile: Profile, dataset: Dataset, models: Mapping[str, Model], c
     Args:
         profile: gives the base seed, the batch size and the form of the score.
         dataset: the questions.
-        models: by the name that the column `model` shall have.
-        conditions: all different.
+        models: by the name that the column `model` shall have; at least one.
+        conditions: at least one, all different.
 
     Raises:
+        InvalidValueError: there is nothing to ask, something would be asked twice, or a question has no answers.
         RobustlibError: an image cannot be read.
     """
+    _check(dataset, models, conditions)
     shared = {
         "schema": SCHEMA_VERSION,
         "dataset": {"name": dataset.name, "split": dataset.split, "fingerprint": dataset.fingerprint()},
@@ -110,6 +114,18 @@ def code_hash() -> str:
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the libraries that have a part in a shard's content."""
     return {"python": python_version(), **{name: version(name) for name in _LIBRARIES}}
+
+
+def _check(dataset: Dataset, models: Mapping[str, Model], conditions: Sequence[Condition]) -> None:
+    if not (len(dataset) and models and conditions):
+        raise InvalidValueError(
+            f"A plan needs questions, models and conditions, got {len(dataset)}, {len(models)} and {len(conditions)}."
+        )
+    for repeated in (condition for condition, count in Counter(conditions).items() if count > 1):
+        raise InvalidValueError(f"The condition {repeated} is planned more than once.")
+    for question in dataset:
+        if not question.answers:
+            raise InvalidValueError(f"Question {question.id} has no reference answers, so no answer could be scored.")
 
 
 def _file_name(name: str) -> str:

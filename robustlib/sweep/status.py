@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from robustlib.sweep.store import PLAN, read_record, read_shard
+from robustlib.sweep.store import PLAN, count_statuses, read_record
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ def sweep_status(out: str | Path) -> SweepStatus:
     """
     folder = Path(out)
     planned = [folder / path for path in read_record(folder, PLAN)["shards"]]
-    counts = [Counter(read_shard(path, ["status"])["status"].to_pylist()) for path in planned if path.exists()]
+    counts = [Counter(count_statuses(path)) for path in planned if path.exists()]
     return SweepStatus(
         done=len(counts),
         failed=sum(count["error"] > 0 for count in counts),

@@ -104,6 +104,16 @@ def read_identity(path: Path) -> dict[str, Any]:
     return dict(json.loads(metadata[_METADATA_KEY]))
 
 
+def count_statuses(path: Path) -> dict[str, int]:
+    """Return how many answers of a shard have each status.
+
+    Raises:
+        StoreError: the file is missing or no readable shard.
+    """
+    counts = read_shard(path, ["status"])["status"].value_counts().to_pylist()
+    return {count["values"]: count["counts"] for count in counts}
+
+
 def write_record(path: Path, record: Mapping[str, Any]) -> Path:
     """Write a record as JSON, whole or not at all; return its path."""
     write_atomically(path, json.dumps(record, indent=1, sort_keys=True, allow_nan=False).encode() + b"\n")

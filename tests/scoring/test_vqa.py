@@ -2,7 +2,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robustlib.errors import InvalidTypeError, InvalidValueError, UnknownNameError
@@ -106,22 +106,26 @@ def by_the_plain_loop(prediction: str, answers: list[str]) -> Fraction:
     return sum(scores, Fraction(0)) / len(scores)
 
 
+@settings(deadline=None)
 @given(st.sampled_from(["yes", "2", "the"]) | st.text(max_size=6), ANSWERS)
 def test_official_is_the_mean_over_leave_one_out_subsets(prediction: str, answers: list[str]) -> None:
     assert vqa_accuracy(prediction, answers) == float(by_the_plain_loop(prediction, answers))
 
 
+@settings(deadline=None)
 @given(st.text(max_size=6), ANSWERS, st.randoms(use_true_random=False), st.sampled_from(["official", "simple"]))
 def test_order_of_the_annotators_does_not_matter(prediction: str, answers: list[str], random: Any, form: Form) -> None:
     shuffled = random.sample(answers, len(answers))
     assert vqa_accuracy(prediction, shuffled, form) == vqa_accuracy(prediction, answers, form)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=6), ANSWERS)
 def test_official_is_the_stricter_form_and_both_lie_between_0_and_1(prediction: str, answers: list[str]) -> None:
     assert 0 <= vqa_accuracy(prediction, answers) <= vqa_accuracy(prediction, answers, "simple") <= 1
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_a_normal_form_is_lower_case_and_has_no_outer_or_double_space(text: str) -> None:
     normal = normalise_answer(text)

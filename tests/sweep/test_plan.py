@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robustlib.corruptions import find_corruption
+from robustlib.corruptions import find_corruption, list_corruptions
 from robustlib.data import Dataset, LazyImage
-from robustlib.errors import UnknownNameError
+from robustlib.errors import InvalidValueError, UnknownNameError
 from robustlib.sweep import CLEAN, Condition, make_plan, plan, plan_jobs, suite_conditions
 from robustlib.sweep.plan import Job
 from robustlib.sweep.store import canonical_json
@@ -92,11 +92,13 @@ IDENTITIES: st.SearchStrategy[Any] = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(max_size=4), IDENTITIES))
 def test_what_is_hashed_can_be_read_back_so_no_two_identities_are_one_text(identity: dict[str, Any]) -> None:
     assert json.loads(canonical_json(identity)) == identity
 
 
+@settings(deadline=None)
 @given(st.text(min_size=1))
 def test_no_model_name_leaves_the_output_folder(name: str) -> None:
     identity = {"dataset": {"name": "toy", "split": "test"}}
@@ -124,10 +126,25 @@ def test_unknown_names_in_a_profile_are_told(change: dict[str, Any], message: st
         make_plan(replace(PROFILE, **change))
 
 
+def test_a_plan_that_asks_nothing_or_asks_twice_is_an_error() -> None:
+    models = {"toy/mean": PixelModel("toy/mean")}
+    with pytest.raises(InvalidValueError, match="got 11, 0 and 7"):
+        plan_jobs(PROFILE, toy_dataset(), {}, CONDITIONS)
+    with pytest.raises(InvalidValueError, match="got 0, 1 and 7"):
+        plan_jobs(PROFILE, toy_dataset(questions=0), models, CONDITIONS)
+    with pytest.raises(InvalidValueError, match="The condition clean is planned more than once"):
+        plan_jobs(PROFILE, toy_dataset(), models, [CLEAN, CLEAN])
+
+
+def test_a_question_that_cannot_be_scored_is_named() -> None:
+    with pytest.raises(InvalidValueError, match="Question question-0 has no reference answers"):
+        toy_plan(dataset=reworded(toy_dataset(), answers=()))
+
+
 def test_a_suite_gives_every_corruption_at_the_severities_asked_for() -> None:
     conditions = suite_conditions("imagenet_c", (2, 4))
     assert Condition("imagenet_c", "corruption", "fog", 4) in conditions
-    assert len(conditions) == len(set(conditions)) == 19 * 2
+    assert len(conditions) == len(set(conditions)) == 2 * len(list_corruptions("imagenet_c"))
     assert {condition.severity for condition in conditions} == {2, 4}
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robustlib.errors import InvalidValueError, RobustlibError, UnknownNameError
@@ -125,6 +125,7 @@ def test_a_wrong_value_in_a_file_is_named_with_the_file(tmp_path: Path) -> None:
         load_profile(str(path))
 
 
+@settings(deadline=None)
 @given(st.floats(0, 1, exclude_min=True), st.integers(1, 9999), st.sets(st.integers(1, 5), min_size=1))
 def test_every_value_in_its_range_is_taken(fraction: float, batch_size: int, severities: set[int]) -> None:
     profile = replace(PROFILE, fraction=fraction, batch_size=batch_size, severities=tuple(severities))

@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -34,7 +36,7 @@ def table(rows: list[dict[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
 @given(rows=ROWS)
 def test_a_shard_gives_back_what_was_written(tmp_path: Path, rows: list[dict[str, Any]]) -> None:
     path = tmp_path / "shard.parquet"
@@ -161,3 +163,11 @@ def test_status_needs_a_sweep(tmp_path: Path, sweep: Path) -> None:
     status = sweep_status(sweep)
     assert (status.done, status.failed, status.remaining) == (14, 0, 0)
     assert status.statuses == {"ok": 154}
+
+
+def test_predictions_are_read_without_a_model_library(sweep: Path) -> None:
+    code = (
+        "import sys, robustlib; robustlib.read_predictions(sys.argv[1]); print({'torch', 'numba'} & set(sys.modules))"
+    )
+    run = subprocess.run([sys.executable, "-c", code, sweep], capture_output=True, text=True, check=True)
+    assert run.stdout == "set()\n"
