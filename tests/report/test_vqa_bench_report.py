@@ -72,6 +72,8 @@ def test_a_sweep_gives_the_numbers_of_its_predictions(sweep_folder: Path) -> Non
     assert evidence.cube.models == ("pocket/vilt", "pocket/blip")
     assert evidence.cube.corruptions == tuple(name for names in GROUPS.values() for name in names)
     assert evidence.cube.corruptions != cube.corruptions  # the sweep ran them in another order
+    places = [cube.corruptions.index(name) for name in evidence.cube.corruptions]
+    assert np.array_equal(evidence.cube.accuracy, cube.accuracy[:, places])
     frame = table3(evidence).frame
     assert frame["parameters_millions"].tolist() == [2.1, 3.4]
     assert frame["vre"].to_numpy() == pytest.approx(model_summary(cube)["vre"].to_numpy())
