@@ -4,7 +4,7 @@ import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, cast
 
@@ -12,6 +12,8 @@ from robustlib.errors import InvalidValueError, RobustlibError, UnknownNameError
 
 Fidelity = Literal["faithful", "fixed", "ours"]
 Parameters = Mapping[str, int | float]
+
+SEVERITIES = Path(__file__).with_name("severities.csv")
 
 _FIDELITIES = ("faithful", "fixed", "ours")
 
@@ -94,8 +96,7 @@ def add_corruption(corruption: Corruption) -> None:
 
 @cache
 def _catalogue() -> dict[str, Corruption]:
-    text = files("robustlib.corruptions").joinpath("severities.csv").read_text(encoding="utf-8")
-    corruptions = [_read_row(row) for row in csv.DictReader(text.splitlines())]
+    corruptions = [_read_row(row) for row in csv.DictReader(SEVERITIES.read_text(encoding="utf-8").splitlines())]
     return {corruption.key: corruption for corruption in corruptions}
 
 

@@ -25,6 +25,8 @@ COLUMN_WIDTH, PAGE_WIDTH = 3.4, 7.0
 NOTE_SIZE = 7
 """Points: the smallest type in any figure."""
 
+DPI = 300
+
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p", "<", ">")
 
 _NOTE_HEIGHT, _NOTE_LETTERS = 0.14, 18  # inches per line, letters per inch
@@ -47,7 +49,6 @@ _STYLE = {
     "lines.markersize": 3.5,
     "grid.linewidth": 0.4,
     "pdf.fonttype": 42,
-    "savefig.dpi": 300,
 }
 
 
@@ -85,7 +86,7 @@ def colours(count: int) -> list[tuple[float, float, float]]:
     return list(sns.color_palette("colorblind", count))
 
 
-def save_figure(figure: Figure, numbers: pd.DataFrame, folder: str | Path, name: str) -> list[Path]:
+def save_figure(figure: Figure, numbers: pd.DataFrame, folder: str | Path, name: str, dpi: int = DPI) -> list[Path]:
     """Write a figure as PDF and PNG, and the numbers behind it as CSV.
 
     Args:
@@ -93,13 +94,14 @@ def save_figure(figure: Figure, numbers: pd.DataFrame, folder: str | Path, name:
         numbers: the frame that it was drawn from.
         folder: where the three files go; made if it is not there.
         name: their stem.
+        dpi: of the PNG; figures made of photographs need less.
 
     Returns:
         The paths of the three files. They hold no date and no version, so equal figures are equal bytes.
     """
     contents = {
-        "pdf": _rendered(figure, "pdf", {"CreationDate": None, "Creator": None, "Producer": None}),
-        "png": _rendered(figure, "png", {"Software": None}),
+        "pdf": _rendered(figure, "pdf", dpi, {"CreationDate": None, "Creator": None, "Producer": None}),
+        "png": _rendered(figure, "png", dpi, {"Software": None}),
         "csv": numbers.to_csv(index=False, na_rep="NaN", lineterminator="\n").encode(),
     }
     paths = [Path(folder) / f"{name}.{ending}" for ending in contents]
@@ -108,8 +110,8 @@ def save_figure(figure: Figure, numbers: pd.DataFrame, folder: str | Path, name:
     return paths
 
 
-def _rendered(figure: Figure, kind: str, metadata: dict[str, None]) -> bytes:
+def _rendered(figure: Figure, kind: str, dpi: int, metadata: dict[str, None]) -> bytes:
     buffer = io.BytesIO()
     with paper_style():
-        figure.savefig(buffer, format=kind, metadata=metadata)
+        figure.savefig(buffer, format=kind, dpi=dpi, metadata=metadata)
     return buffer.getvalue()

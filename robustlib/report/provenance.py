@@ -5,11 +5,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from robustlib.corruptions.catalogue import SEVERITIES
 from robustlib.data.published import PUBLISHED, published_paths
 from robustlib.errors import InvalidValueError
 from robustlib.sweep.store import MANIFEST, file_hash, read_manifest, write_record
 
 RECORD = "provenance.json"
+PHOTOGRAPHS = "photographs"
+"""Source of what is made from no answers at all, but from scikit-image's photographs and the corruptions."""
+
 _PACKAGES = ("robustlib", "numpy", "scipy", "pandas", "matplotlib", "seaborn")
 
 
@@ -20,7 +24,8 @@ def write_provenance(out_dir: str, notebook: str, parameters: Mapping[str, objec
         out_dir: the folder that the notebook has filled.
         notebook: the notebook's file, relative to its own folder (where it runs).
         parameters: the parameters it ran with.
-        source: ``"published"`` for the authors' printed figures, else the predictions folder of a sweep.
+        source: ``"published"`` for the authors' printed figures, ``"photographs"`` for those of scikit-image, else the
+            predictions folder of a sweep.
 
     Returns:
         The path of the record. It holds no time and no host, so that equal runs leave equal bytes.
@@ -35,21 +40,21 @@ def write_provenance(out_dir: str, notebook: str, parameters: Mapping[str, objec
     record = {
         "notebook": {"file": Path(notebook).name, "sha256": file_hash(Path(notebook))},
         "parameters": dict(parameters),
-        "source": _published_source() if source == PUBLISHED else _predictions_source(source),
+        "source": _describe_source(source),
         "packages": {name: version(name) for name in _PACKAGES},
         "outputs": {path.relative_to(folder).as_posix(): file_hash(path) for path in outputs},
     }
     return write_record(folder / RECORD, record)
 
 
-def _published_source() -> dict[str, Any]:
-    return {"published": {path.name: file_hash(path) for path in published_paths()}}
-
-
-def _predictions_source(folder: str) -> dict[str, Any]:
-    manifest = read_manifest(folder)
+def _describe_source(source: str) -> dict[str, Any]:
+    if source == PUBLISHED:
+        return {"published": {path.name: file_hash(path) for path in published_paths()}}
+    if source == PHOTOGRAPHS:
+        return {"photographs": f"scikit-image {version('scikit-image')}", "severities_sha256": file_hash(SEVERITIES)}
+    manifest = read_manifest(source)
     return {
         "profile": manifest["profile"],
-        "manifest_sha256": file_hash(Path(folder) / MANIFEST),
+        "manifest_sha256": file_hash(Path(source) / MANIFEST),
         "shards": {shard["path"]: shard["sha256"] for shard in manifest["shards"]},
     }
