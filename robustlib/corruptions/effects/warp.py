@@ -39,8 +39,8 @@ def affine(image: Pixels, rng: Stream, *, degrees: float, slope: float, zoom: fl
 
 @effect
 def perspective(image: Pixels, rng: Stream, *, shift: float) -> Pixels:
-    """Move each corner by up to `shift` times the sides; below 0.25 the four always form a convex figure."""
-    corners = np.array([[x + rng.uniform(-shift, shift), y + rng.uniform(-shift, shift)] for x, y in SQUARE])
+    """Move each corner along both sides by `shift` times their lengths, in or out; below 0.25 they stay convex."""
+    corners = np.array([[x + _either_way(rng, shift), y + _either_way(rng, shift)] for x, y in SQUARE])
     to_square = np.linalg.inv(_from_square(image))
     return _warp(image, _from_square(image) @ _quadrilateral(corners) @ to_square)
 
