@@ -39,7 +39,7 @@ def vqa_bench_per_severity() -> pd.DataFrame:
     Raises:
         PublishedDataError: the file has another number of rows, a cell twice, or a value out of range.
     """
-    frame = _read("vqa_bench_per_severity", ["model", "corruption", "severity", "accuracy_percent"], rows=336)
+    frame = published_table("vqa_bench_per_severity", ["model", "corruption", "severity", "accuracy_percent"], rows=336)
     frame["severity"] = frame["severity"].astype(int)
     frame["accuracy"] = frame.pop("accuracy_percent").astype(float) / 100
     _require(not frame.duplicated(["model", "corruption", "severity"]).any(), "vqa_bench_per_severity", "a cell twice")
@@ -59,7 +59,7 @@ def vqa_bench_printed() -> pd.DataFrame:
         PublishedDataError: the file has another number of rows, a cell twice, or a print that is no number.
     """
     columns = ["table", "model", "corruption", "metric", "printed", "unit"]
-    frame = _read("vqa_bench_printed", columns, rows=256)
+    frame = published_table("vqa_bench_printed", columns, rows=256)
     _require(not frame.duplicated(columns[:4]).any(), "vqa_bench_printed", "a cell twice")
     _require(frame["unit"].isin(["", "percent"]).all(), "vqa_bench_printed", "an unknown unit")
     _require(frame["printed"].map(_is_number).all(), "vqa_bench_printed", "a print that is no number")
@@ -70,7 +70,17 @@ def _path(name: str) -> Path:
     return _FOLDER / f"{name}.csv"
 
 
-def _read(name: str, columns: list[str], rows: int) -> pd.DataFrame:
+def published_table(name: str, columns: list[str], rows: int) -> pd.DataFrame:
+    """Return a file of published figures as text, cell by cell as it is written.
+
+    Args:
+        name: the file's name without its ending.
+        columns: the columns it must have.
+        rows: how many rows it must have.
+
+    Raises:
+        PublishedDataError: it has others.
+    """
     frame = pd.read_csv(_path(name), dtype=str, keep_default_na=False, comment="#")
     _require(list(frame.columns) == columns, name, f"the columns {list(frame.columns)} instead of {columns}")
     _require(len(frame) == rows, name, f"{len(frame)} rows instead of {rows}")

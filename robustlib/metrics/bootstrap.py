@@ -5,6 +5,7 @@ percentile method is used because it stays defined when all values are equal, wh
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from operator import index
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robustlib.errors import InvalidTypeError, InvalidValueError
-from robustlib.metrics.arrays import Array
+from robustlib.metrics.arrays import Array, ratio
 from robustlib.seeding import generator
 
 _BOUNDS = (0.025, 0.975)
@@ -53,14 +54,22 @@ class ClusterDraws(NamedTuple):
         result: Array = self.counts @ np.array(totals).T
         return result if columns.ndim == 2 else result[:, 0]
 
-    def means(self, values: ArrayLike) -> Array:
-        """Return, for every resample, the mean of the values over its rows: the shapes of `sums`.
+    def means(self, values: ArrayLike, weights: ArrayLike = 1.0) -> Array:
+        """Return, for every resample, the weighted mean of the values over its rows: the shapes of `sums`.
 
-        Resamples differ in their number of rows, so this is a ratio of two sums.
+        Resamples differ in their number of rows, so this is a ratio of two sums. It is NaN where all weights of a
+        resample are 0.
+
+        Args:
+            values: n numbers, or n x m.
+            weights: what each row counts for: n numbers, or one for all.
         """
-        sums = self.sums(values)
-        rows = self.sums(np.ones(len(self.member)))
-        return sums / (rows[:, None] if sums.ndim == 2 else rows)
+        columns = np.asarray(values, dtype=np.float64)
+        weight = np.broadcast_to(np.asarray(weights, dtype=np.float64), len(columns))
+        total = self.sums(weight)
+        if columns.ndim == 1:
+            return ratio(self.sums(columns * weight), total)
+        return ratio(self.sums(columns * weight[:, None]), total[:, None])
 
 
 def draw_clusters(clusters: ArrayLike, resamples: int = 1000, seed: int = 0) -> ClusterDraws:
@@ -81,11 +90,19 @@ def draw_clusters(clusters: ArrayLike, resamples: int = 1000, seed: int = 0) -> 
         raise InvalidValueError(
             f"An interval over clusters needs at least two of them, got {len(names)}: {names.tolist()}."
         )
-    random = generator("cluster_bootstrap", whole_number(seed, "seed"), len(names))
-    counts = np.empty((whole_number(resamples, "resamples", least=1), len(names)))
+    drawn = _draw_counts(len(names), whole_number(resamples, "resamples", least=1), whole_number(seed, "seed"))
+    return ClusterDraws(member, drawn)
+
+
+@lru_cache(maxsize=1)
+def _draw_counts(clusters: int, resamples: int, seed: int) -> Array:
+    """Return read-only resamples x clusters counts; the last ones are kept, as many tables are of the same images."""
+    random = generator("cluster_bootstrap", seed, clusters)
+    counts = np.empty((resamples, clusters))
     for row in counts:
-        row[:] = np.bincount(random.integers(len(names), size=len(names)), minlength=len(names))
-    return ClusterDraws(member, counts)
+        row[:] = np.bincount(random.integers(clusters, size=clusters), minlength=clusters)
+    counts.flags.writeable = False
+    return counts
 
 
 def percentile_interval(estimates: ArrayLike) -> Interval:

@@ -75,8 +75,7 @@ def resampled_calibration_error(
     confidences, scores = checked_pair(confidence, correct)
     gaps = np.zeros((len(scores), bins))
     gaps[np.arange(len(scores)), bin_of(confidences, bins)] = confidences - scores
-    resampled: Array = np.abs(draws.sums(gaps)).sum(axis=1) / draws.sums(np.ones(len(scores)))
-    return resampled
+    return ratio(np.abs(draws.sums(gaps)).sum(axis=1), draws.sums(np.ones(len(scores))))
 
 
 def reliability_diagram(confidence: ArrayLike, correct: ArrayLike, bins: int = BINS) -> Reliability:
