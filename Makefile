@@ -73,6 +73,11 @@ $(BUILD)/vqa_bench_sweep.ipynb $(PREDICTIONS)/manifest.json &: notebooks/vqa_ben
 	$(RUN) $< $(BUILD)/vqa_bench_sweep.ipynb -p profile=$(PROFILE) -p out=../$(PREDICTIONS)
 	touch $(PREDICTIONS)/manifest.json
 
+corruptions := $(data) $(shell find robustlib/corruptions robustlib/report -name '*.py' -o -name '*.csv')
+
+build/corruption_gallery.ipynb paper_figures/gallery/provenance.json &: notebooks/corruption_gallery.ipynb $(corruptions) | $(ENVIRONMENT)
+	$(RUN) $< build/corruption_gallery.ipynb -p out_dir=../paper_figures/gallery
+
 published := build/published
 paper := paper_figures/vqa_bench
 
@@ -86,6 +91,7 @@ $(BUILD)/vqa_bench_%.ipynb $(paper)/$(PROFILE)/%/provenance.json &: notebooks/vq
 	$(RUN) $< $(BUILD)/vqa_bench_$*.ipynb -p source=../$(PREDICTIONS) -p out_dir=../$(paper)/$(PROFILE)/$*
 
 paper_figures/README.md: \
+		build/corruption_gallery.ipynb paper_figures/gallery/provenance.json \
 		$(published)/published_audit.ipynb $(paper)/published_audit/provenance.json \
 		$(foreach kind,tables figures, \
 			$(published)/vqa_bench_$(kind).ipynb $(paper)/published/$(kind)/provenance.json \
