@@ -6,6 +6,8 @@ Every error that a user can cause is one of these, so that the command line can 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+_LONGEST_MENU = 20
+
 
 class RobustlibError(Exception):
     """Base of all errors that robustlib raises on purpose."""
@@ -20,10 +22,13 @@ class InvalidTypeError(RobustlibError, TypeError):
 
 
 class UnknownNameError(RobustlibError, LookupError):
-    """A name that is in no registry; the message lists near misses and the whole menu."""
+    """A name that is in no registry; the message lists near misses, and the whole menu where it fits in a line."""
 
     def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
         menu = sorted(known)
         near = get_close_matches(str(name), menu, n=3)
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-        super().__init__(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(menu) or 'none'}.")
+        names = ", ".join(menu) or "none"
+        if len(menu) > _LONGEST_MENU:
+            names = f"{len(menu)} names from {menu[0]} to {menu[-1]}"
+        super().__init__(f"Unknown {kind} {name!r}.{hint} Known: {names}.")
