@@ -5,7 +5,10 @@ from robustlib.errors import RobustlibError, UnknownNameError
 
 def test_an_unknown_name_shows_near_misses_and_the_menu() -> None:
     message = str(UnknownNameError("model", "pocket/vlit", ["pocket/vilt", "pocket/blip"]))
-    assert message == "Unknown model 'pocket/vlit'. Did you mean 'pocket/vilt'? Known: pocket/blip, pocket/vilt."
+    assert (
+        message
+        == "Unknown model 'pocket/vlit'. Did you mean 'pocket/vilt' or 'pocket/blip'? Known: pocket/blip, pocket/vilt."
+    )
 
 
 def test_a_long_menu_is_counted_and_an_empty_one_says_so() -> None:
