@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,11 +57,16 @@ def test_reliability_diagram_by_hand() -> None:
     assert np.isnan(reliability_diagram([0.2], [0], bins=2).accuracy[1])
 
 
-@pytest.mark.parametrize("bins", [1, 10, 15])
-def test_error_agrees_with_netcal(bins: int) -> None:
+@pytest.fixture(scope="module")
+def netcal() -> Any:
+    """The metrics of netcal, the referee."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        netcal = pytest.importorskip("netcal.metrics")
+        return pytest.importorskip("netcal.metrics")
+
+
+@pytest.mark.parametrize("bins", [1, 10, 15])
+def test_error_agrees_with_netcal(bins: int, netcal: Any) -> None:
     random = np.random.default_rng(bins)
     for answers in (30, 1000):
         confidence, correct = random.random(answers), random.random(answers) < 0.7
@@ -148,6 +154,14 @@ def test_floor_of_one_bin_is_the_mean_absolute_deviation_of_a_binomial() -> None
     expected = math.sqrt(2 / math.pi * 0.25 / answers)
     assert floor.mean == pytest.approx(expected, abs=4 * floor.mean_error)
     assert floor.p95 == pytest.approx(1.96 * math.sqrt(0.25 / answers), abs=1 / answers)  # one answer more or less
+
+
+def test_floor_is_the_mean_of_netcals_error_on_calibrated_answers(netcal: Any) -> None:
+    random = np.random.default_rng(8)
+    confidence, _ = calibrated_model(random, 200)
+    theirs = [netcal.ECE(15).measure(confidence, (random.random(200) < confidence).astype(int)) for _ in range(150)]
+    floor = ece_floor(confidence, simulations=1000)
+    assert floor.mean == pytest.approx(np.mean(theirs), abs=4 * np.std(theirs) / math.sqrt(150))
 
 
 def test_monte_carlo_errors_are_the_spread_over_seeds() -> None:
