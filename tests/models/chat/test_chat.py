@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from robustlib.errors import InvalidValueError, RobustlibError, UnknownNameError
+from robustlib.models import load_model
 from robustlib.models.base import Answer, Prompt
 from robustlib.models.chat import Chat
 from robustlib.models.decoding import Record
@@ -226,6 +227,13 @@ def test_what_cannot_be_asked(chat_models: dict[str, str], questions: list[Promp
         model.answer([replace(questions[0], options=tuple(map(str, range(27))))])
     with pytest.raises(InvalidValueError, match="'What is it\\?' has none"):
         load(chat_models["idefics3"], mode="rank").answer(questions[:1])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_chat_model_is_loaded_by_its_folder(family: str, chat_models: dict[str, str]) -> None:
+    model = load_model(chat_models[family], max_new_tokens=3)
+    assert isinstance(model, Chat)
+    assert model.describe()["decoding"] == "greedy, at most 3 new tokens"
 
 
 def test_what_cannot_be_loaded(chat_models: dict[str, str], tmp_path: Path) -> None:
