@@ -52,7 +52,8 @@ def as_augmenter(name: str, severity: int, seed: Any = None) -> iaa.Augmenter:
         InvalidTypeError, InvalidValueError: a severity that the corruption does not have.
     """
     corrupt(np.zeros((1, 1, 3), np.uint8), name, severity)
-    return _CorruptionAugmenter(name, severity, seed)
+    with _unmoved_generators():  # imgaug seeds its global generator from NumPy's when first asked for it
+        return _CorruptionAugmenter(name, severity, seed)
 
 
 def from_augmenter(augmenter: iaa.Augmenter, name: str) -> Corruption:
@@ -132,9 +133,7 @@ class _CorruptionAugmenter(iaa.Augmenter):  # type: ignore[misc]  # imgaug has n
 
     def _refuse_annotations(self, names: list[str]) -> None:
         if names and self._corruption.function in MOVING:
-            raise InvalidValueError(
-                f"{self.name} moves what is in the image, but would leave {', '.join(names)} behind."
-            )
+            raise InvalidValueError(f"{self.name} moves content but would leave {', '.join(names)} as they are.")
 
 
 def _fingerprint(augmenter: iaa.Augmenter) -> int:
