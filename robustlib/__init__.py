@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from robustlib import metrics, scoring
     from robustlib.corruptions import corrupt, corrupt_batch, list_corruptions
+    from robustlib.corruptions.imgaug_bridge import as_augmenter, from_augmenter
     from robustlib.data import load_dataset
     from robustlib.models import load_model
     from robustlib.sweep import read_predictions, run_sweep
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "as_augmenter",
     "corrupt",
     "corrupt_batch",
+    "from_augmenter",
     "list_corruptions",
     "load_dataset",
     "load_model",
@@ -28,8 +31,10 @@ __all__ = [
 ]
 
 _ROOM_OF = {
+    "as_augmenter": "corruptions.imgaug_bridge",
     "corrupt": "corruptions",
     "corrupt_batch": "corruptions",
+    "from_augmenter": "corruptions.imgaug_bridge",
     "list_corruptions": "corruptions",
     "load_dataset": "data",
     "load_model": "models",

@@ -3,6 +3,23 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from robustlib.metrics.bootstrap import ClusterDraws, Interval, cluster_bootstrap, draw_clusters, percentile_interval
+from robustlib.metrics.calibration import (
+    Reliability,
+    expected_calibration_error,
+    fit_temperature,
+    probabilities,
+    reliability_diagram,
+    resampled_calibration_error,
+)
+from robustlib.metrics.ece_floor import (
+    CalibrationVerdict,
+    EceFloor,
+    answers_to_clear,
+    debiased_ece,
+    ece_floor,
+    judge_calibration,
+)
 from robustlib.metrics.vqa_bench import (
     SUBMETRICS,
     RelativeDrops,
@@ -17,21 +34,52 @@ from robustlib.metrics.vqa_bench import (
 from robustlib.scoring.vqa import vqa_accuracy
 
 if TYPE_CHECKING:
+    from robustlib.metrics.calibration_frames import apply_temperatures, calibration_summary, fit_temperatures
+    from robustlib.metrics.consistency import Consistency, consistency_summary, severity_consistency
     from robustlib.metrics.cube import AccuracyCube, accuracy_cube
+    from robustlib.metrics.extensions import extension_summary
+    from robustlib.metrics.families import MAIN_FAMILIES, average_over_datasets, family_summary
     from robustlib.metrics.vqa_bench_frames import corruption_summary, model_summary, status_shares
 
 __all__ = [
+    "MAIN_FAMILIES",
     "SUBMETRICS",
     "AccuracyCube",
+    "CalibrationVerdict",
+    "ClusterDraws",
+    "Consistency",
+    "EceFloor",
+    "Interval",
     "RelativeDrops",
+    "Reliability",
     "RobustnessErrors",
     "accuracy_cube",
+    "answers_to_clear",
+    "apply_temperatures",
+    "average_over_datasets",
+    "calibration_summary",
+    "cluster_bootstrap",
+    "consistency_summary",
     "corruption_summary",
+    "debiased_ece",
+    "draw_clusters",
+    "ece_floor",
+    "expected_calibration_error",
+    "extension_summary",
+    "family_summary",
+    "fit_temperature",
+    "fit_temperatures",
+    "judge_calibration",
     "min_max_scale",
     "model_summary",
+    "percentile_interval",
     "preference_weights",
+    "probabilities",
     "relative_drops",
+    "reliability_diagram",
+    "resampled_calibration_error",
     "severity_aggregated_accuracy",
+    "severity_consistency",
     "severity_submetrics",
     "status_shares",
     "visual_robustness_error",
@@ -40,8 +88,18 @@ __all__ = [
 
 # These need pandas, which takes most of a second to import.
 _MODULE_OF = {
+    "apply_temperatures": "calibration_frames",
+    "calibration_summary": "calibration_frames",
+    "fit_temperatures": "calibration_frames",
+    "Consistency": "consistency",
+    "consistency_summary": "consistency",
+    "severity_consistency": "consistency",
     "AccuracyCube": "cube",
     "accuracy_cube": "cube",
+    "extension_summary": "extensions",
+    "MAIN_FAMILIES": "families",
+    "average_over_datasets": "families",
+    "family_summary": "families",
     "corruption_summary": "vqa_bench_frames",
     "model_summary": "vqa_bench_frames",
     "status_shares": "vqa_bench_frames",
