@@ -35,7 +35,7 @@ help: ## list these commands
 reproduce: paper_figures/README.md ## rebuild every table and figure (PROFILE=pocket)
 
 test: $(ENVIRONMENT) ## run the test suite
-	$(PYTHON) -m pytest -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON) -m pytest -n 2 --dist worksteal
 
 lint: $(ENVIRONMENT) ## ruff and mypy
 	$(PYTHON) -m ruff check .
@@ -46,7 +46,8 @@ lab: $(ENVIRONMENT) ## open the notebooks in JupyterLab
 	$(PYTHON) -m jupyterlab --notebook-dir .
 
 bench: $(ENVIRONMENT) ## measure speed side by side with peers
-	$(PYTHON) tests/bench/corruptions.py
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON) -m tests.bench.corruptions
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON) -m tests.bench.families
 
 models: $(ENVIRONMENT) ## train the pocket models again from scratch
 	$(RUN) notebooks/train_pocket_models.ipynb build/train_pocket_models.ipynb
