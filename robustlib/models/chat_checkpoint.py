@@ -21,7 +21,7 @@ _PALIGEMMA = (
     "{% for part in messages[0].content %}{{ '<image>' if part.type == 'image' else 'answer en ' + part.text }}"
     "{% endfor %}"
 )
-"""PaliGemma has no chat template; its documentation asks questions in this form."""
+"""PaliGemma has no chat template; questions take this form (ai.google.dev/gemma/docs/paligemma, prompt task syntax)."""
 
 
 class ChatCheckpoint(Checkpoint):
@@ -60,7 +60,7 @@ class ChatCheckpoint(Checkpoint):
         """
         for text in texts:
             if token := next((token for token in self._control if token in text), None):
-                raise InvalidValueError(f"The question {text!r} holds the model's control token {token!r}.")
+                raise InvalidValueError(f"The prompt {text!r} holds the model's control token {token!r}.")
         conversations = [[self._message(own, text)] for own, text in zip(images, texts, strict=True)]
         with self._preparing:
             inputs: BatchFeature = self.processor.apply_chat_template(

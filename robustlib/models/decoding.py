@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -20,9 +20,9 @@ def settle(network: Any, tokenizer: Any, new_tokens: int) -> list[int]:
     Returns:
         The tokens that end a response, which stay the checkpoint's.
     """
-    ends = network.generation_config.eos_token_id or tokenizer.eos_token_id
+    own, settings = network.generation_config.eos_token_id, cast("Any", GenerationConfig)
+    ends = tokenizer.eos_token_id if own is None else own
     pad = tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
-    settings: Any = GenerationConfig
     network.generation_config = settings(
         do_sample=False, max_new_tokens=new_tokens, eos_token_id=ends, pad_token_id=pad
     )

@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,15 @@ def test_a_batch_of_responses_that_end_at_different_places(
     alone, _ = ask_alone(model, questions)
     assert_same(model.answer(questions), alone)
     assert {"ok", "truncated"} <= {answer.status for answer in alone}
+
+
+def test_threads_do_not_get_into_each_others_way(chat_models: dict[str, str], questions: list[Prompt]) -> None:
+    model = Chat("tiny", chat_models["smolvlm"], max_new_tokens=2)
+    batches = [questions[start : start + 2] for start in range(5)] * 3
+    alone = [model.answer(batch) for batch in batches]
+    with ThreadPoolExecutor(4) as pool:
+        for got, expected in zip(pool.map(model.answer, batches), alone, strict=True):
+            assert_same(got, expected)
 
 
 def test_a_response_has_the_probability_of_its_tokens_and_its_end(

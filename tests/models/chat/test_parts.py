@@ -83,6 +83,8 @@ def test_a_checkpoints_own_settings_give_way() -> None:
     assert network.generation_config.max_new_tokens == 11
     assert network.generation_config.repetition_penalty in (None, 1.0)
     assert network.generation_config.pad_token_id == 2
+    network.generation_config.eos_token_id = 0
+    assert settle(network, tokenizer, 11) == [0]
     network.generation_config.eos_token_id = None
     assert settle(network, tokenizer, 11) == [2]
 
