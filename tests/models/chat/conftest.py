@@ -71,31 +71,26 @@ def text_config(tokenizer: Any, **more: Any) -> dict[str, Any]:
 
 
 def idefics3() -> tuple[Any, Any]:
-    tokenizer = make_tokenizer(IDEFICS_TOKENS)
-    images = hf.Idefics3ImageProcessorPil(size={"longest_edge": 64}, max_image_size={"longest_edge": 32})
-    processor = hf.Idefics3Processor(images, tokenizer, image_seq_len=4, chat_template=template("<image>"))
-    config = hf.Idefics3Config(
-        vision_config=VISION,
-        text_config=text_config(tokenizer, model_type="llama"),
-        scale_factor=2,
-        image_token_id=processor.image_token_id,
-    )
-    return hf.Idefics3ForConditionalGeneration(config), processor
+    return idefics("Idefics3")
 
 
 def smolvlm() -> tuple[Any, Any]:
+    return idefics("SmolVLM", video_processor=StillImagesOnly())
+
+
+def idefics(name: str, **more: Any) -> tuple[Any, Any]:
     tokenizer = make_tokenizer(IDEFICS_TOKENS)
-    images = hf.SmolVLMImageProcessorPil(size={"longest_edge": 64}, max_image_size={"longest_edge": 32})
-    processor = hf.SmolVLMProcessor(
-        images, tokenizer, StillImagesOnly(), image_seq_len=4, chat_template=template("<image>")
+    images = getattr(hf, f"{name}ImageProcessorPil")(size={"longest_edge": 64}, max_image_size={"longest_edge": 32})
+    processor = getattr(hf, f"{name}Processor")(
+        images, tokenizer, image_seq_len=4, chat_template=template("<image>"), **more
     )
-    config = hf.SmolVLMConfig(
+    config = getattr(hf, f"{name}Config")(
         vision_config=VISION,
         text_config=text_config(tokenizer, model_type="llama"),
         scale_factor=2,
         image_token_id=processor.image_token_id,
     )
-    return hf.SmolVLMForConditionalGeneration(config), processor
+    return getattr(hf, f"{name}ForConditionalGeneration")(config), processor
 
 
 def qwen3_vl() -> tuple[Any, Any]:
