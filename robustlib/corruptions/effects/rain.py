@@ -68,10 +68,16 @@ def _draw_span(row: npt.NDArray[np.uint8], start: int, length: int, strength: in
 @kernel
 def _mix(image: Pixels, cover: Pixels, haze: int) -> Pixels:
     out = np.empty_like(image)
-    for y in range(image.shape[0]):
-        for x in range(image.shape[1]):
-            weight = cover[y, x]
-            for channel in range(3):
-                hazy = (image[y, x, channel] * (256 - haze) + HAZE_GREY * haze + 128) >> 8
-                out[y, x, channel] = (hazy * (256 - weight) + STREAK_GREY * weight + 128) >> 8
+    source, target, weights = image.reshape(-1), out.reshape(-1), cover.reshape(-1)
+    for i in range(weights.size):
+        target[3 * i] = _mixed(source[3 * i], weights[i], haze)
+        target[3 * i + 1] = _mixed(source[3 * i + 1], weights[i], haze)
+        target[3 * i + 2] = _mixed(source[3 * i + 2], weights[i], haze)
     return out
+
+
+@kernel
+def _mixed(value: np.uint8, weight: np.uint8, haze: int) -> np.int32:
+    """Mix in the haze, then the streaks, both with weights in 1/256."""
+    hazy = (value * (256 - haze) + HAZE_GREY * haze + 128) >> 8
+    return np.int32((hazy * (256 - weight) + STREAK_GREY * weight + 128) >> 8)

@@ -113,71 +113,68 @@ def _stretching_curve(counts: npt.NDArray[np.int64]) -> Pixels:
 def _look_up(image: Pixels, curves: Pixels) -> Pixels:
     """Replace each value by the entry of its channel's curve, 3 x 256."""
     out = np.empty_like(image)
-    source, target = image.reshape(-1, 3), out.reshape(-1, 3)
-    for i in range(source.shape[0]):
-        target[i, 0] = curves[0, source[i, 0]]
-        target[i, 1] = curves[1, source[i, 1]]
-        target[i, 2] = curves[2, source[i, 2]]
+    source, target = image.reshape(-1), out.reshape(-1)
+    reds, greens, blues = curves[0], curves[1], curves[2]
+    for i in range(source.size // 3):
+        target[3 * i] = reds[source[3 * i]]
+        target[3 * i + 1] = greens[source[3 * i + 1]]
+        target[3 * i + 2] = blues[source[3 * i + 2]]
     return out
 
 
 @kernel
 def _histograms(image: Pixels) -> npt.NDArray[np.int64]:
     counts = np.zeros((3, 256), np.int64)
-    pixels = image.reshape(-1, 3)
-    for i in range(pixels.shape[0]):
-        counts[0, pixels[i, 0]] += 1
-        counts[1, pixels[i, 1]] += 1
-        counts[2, pixels[i, 2]] += 1
+    values = image.reshape(-1)
+    reds, greens, blues = counts[0], counts[1], counts[2]
+    for i in range(values.size // 3):
+        reds[values[3 * i]] += 1
+        greens[values[3 * i + 1]] += 1
+        blues[values[3 * i + 2]] += 1
     return counts
 
 
 @kernel
 def _to_luma(image: Pixels) -> Pixels:
     out = np.empty_like(image)
-    source, target = image.reshape(-1, 3), out.reshape(-1, 3)
-    for i in range(source.shape[0]):
-        weighted = 19595 * source[i, 0] + 38470 * source[i, 1] + 7471 * source[i, 2]
-        luma = np.uint8((weighted + 32768) >> 16)
-        target[i, 0], target[i, 1], target[i, 2] = luma, luma, luma
+    source, target = image.reshape(-1), out.reshape(-1)
+    for i in range(source.size // 3):
+        weighted = 19595 * source[3 * i] + 38470 * source[3 * i + 1] + 7471 * source[3 * i + 2]
+        luma = np.int32(weighted + 32768) >> 16
+        target[3 * i], target[3 * i + 1], target[3 * i + 2] = luma, luma, luma
     return out
 
 
 @kernel
 def _swap_red_and_blue(image: Pixels) -> Pixels:
     out = np.empty_like(image)
-    source, target = image.reshape(-1, 3), out.reshape(-1, 3)
-    for i in range(source.shape[0]):
-        target[i, 0], target[i, 1], target[i, 2] = source[i, 2], source[i, 1], source[i, 0]
+    source, target = image.reshape(-1), out.reshape(-1)
+    for i in range(source.size // 3):
+        target[3 * i], target[3 * i + 1], target[3 * i + 2] = source[3 * i + 2], source[3 * i + 1], source[3 * i]
     return out
 
 
 @kernel
 def _turn_hue(image: Pixels, sixths: np.float32) -> Pixels:
-    """Turn by -6 .. 6 sixths of the circle, row by row with the channels apart, which the compiler can vectorise."""
+    """Turn by -6 .. 6 sixths of the circle."""
     out = np.empty_like(image)
-    reds, greens, blues = np.empty((3, image.shape[1]), np.float32)
-    for y in range(image.shape[0]):
-        source, target = image[y], out[y]
-        for x in range(source.shape[0]):
-            reds[x], greens[x], blues[x] = source[x, 0], source[x, 1], source[x, 2]
-        for x in range(source.shape[0]):
-            red, green, blue = reds[x], greens[x], blues[x]
-            value = max(red, green, blue)
-            chroma = value - min(red, green, blue)
-            start = np.float32(12) if value == red else np.float32(14 if value == green else 16)
-            rise = green - blue if value == red else (blue - red if value == green else red - green)
-            hue = start + rise / max(chroma, np.float32(1)) + sixths
-            reds[x] = _channel(value, chroma, hue + np.float32(5))
-            greens[x] = _channel(value, chroma, hue + np.float32(3))
-            blues[x] = _channel(value, chroma, hue + np.float32(1))
-        for x in range(source.shape[0]):
-            target[x, 0], target[x, 1], target[x, 2] = np.int32(reds[x]), np.int32(greens[x]), np.int32(blues[x])
+    source, target = image.reshape(-1), out.reshape(-1)
+    for i in range(source.size // 3):
+        red, green, blue = np.float32(source[3 * i]), np.float32(source[3 * i + 1]), np.float32(source[3 * i + 2])
+        value = max(red, green, blue)
+        chroma = value - min(red, green, blue)
+        start = np.float32(12) if value == red else np.float32(14 if value == green else 16)
+        rise = green - blue if value == red else (blue - red if value == green else red - green)
+        hue = start + rise / max(chroma, np.float32(1)) + sixths
+        target[3 * i] = _channel(value, chroma, hue + np.float32(5))
+        target[3 * i + 1] = _channel(value, chroma, hue + np.float32(3))
+        target[3 * i + 2] = _channel(value, chroma, hue + np.float32(1))
     return out
 
 
 @kernel
-def _channel(value: np.float32, chroma: np.float32, place: np.float32) -> np.float32:
-    """Return V - C * clip(min(place, 4 - place), 0, 1) for a place on the circle of six, ready to be truncated."""
+def _channel(value: np.float32, chroma: np.float32, place: np.float32) -> np.int32:
+    """Return V - C * clip(min(place, 4 - place), 0, 1) for a place on the circle of six."""
     place -= np.float32(6) * np.float32(np.int32(place * np.float32(1 / 6)))
-    return value - chroma * max(np.float32(0), min(place, np.float32(4) - place, np.float32(1))) + np.float32(0.5)
+    share = max(np.float32(0), min(place, np.float32(4) - place, np.float32(1)))
+    return np.int32(value - chroma * share + np.float32(0.5))
