@@ -37,7 +37,7 @@ def locate(name: str) -> str:
     """
     if name in pocket_names():
         return str(POCKET.parent / name)
-    if Path(name).is_dir():
+    if name and Path(name).is_dir():
         return name
     if name.startswith("pocket/") or name.count("/") != 1:
         raise UnknownNameError("model", name, pocket_names())
@@ -54,9 +54,11 @@ def read_config(source: str) -> dict[str, Any]:
         config: dict[str, Any] = PreTrainedConfig.get_config_dict(source)[0]
     except (OSError, ValueError) as error:
         raise RobustlibError(
-            f"Cannot read config.json of the model {source!r}: {error} It must be a folder here or a repository of the "
-            f"hub; without a network, choose among {', '.join(pocket_names())}."
+            f"Cannot read config.json of the model {source!r}: {' '.join(str(error).split())} A model is a folder here "
+            f"or a repository of the hub; without a network, choose among {', '.join(pocket_names())}."
         ) from error
+    if not config:
+        raise RobustlibError(f"The folder {source} holds no model: it has no config.json.")
     return config
 
 

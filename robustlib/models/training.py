@@ -153,7 +153,10 @@ def card(training: Training) -> str:
         for number, phase in enumerate(recipe.phases, 1)
     ]
     categories = list(training.accuracies["test"])
-    rows = [[split, *(f"{own[name]:.2%}" for name in categories)] for split, own in training.accuracies.items()]
+    rows = [
+        [split, *(f"{own[name]:.2%}" if name in own else "" for name in categories)]
+        for split, own in training.accuracies.items()
+    ]
     table = [["split", *categories], ["---", *("---:" for _ in categories)], *rows]
     return _CARD.format(
         name=training.name,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,8 +20,11 @@ from transformers.models.vilt.image_processing_pil_vilt import ViltImageProcesso
 
 from robustlib.models.base import Prompt
 
+torch.set_num_threads(1)  # the matrices are so small that a second thread would only be waited for
+
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[DEC]"]
-WORDS = "what is the shape color of a red blue circle there in image ? yes no not present light ##est".split()
+WORDS = ["what", "is", "the", "shape", "color", "of", "a", "red", "blue", "circle", "there", "in", "image", "?"]
+WORDS += ["yes", "no", "not", "present", "light", "##est"]
 ANSWERS = ["yes", "no", "circle", "red", "light blue", "lightest red circle"]
 
 
@@ -54,18 +58,22 @@ def save_vilt(folder: Path) -> None:
     )
     redraw(ViltForQuestionAnswering(config)).save_pretrained(folder)
     tokenizer().save_pretrained(folder)
-    ViltImageProcessorPil(size={"shortest_edge": 32}, size_divisor=8).save_pretrained(folder)
+    images: dict[str, Any] = {"size": {"shortest_edge": 32}, "size_divisor": 8}
+    ViltImageProcessorPil(**images).save_pretrained(folder)
 
 
 def save_blip(folder: Path, answers: list[str]) -> None:
     size = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
     text = {"vocab_size": len(SPECIAL + WORDS), "bos_token_id": 5, "sep_token_id": 3, "eos_token_id": 3}
+    own: dict[str, Any] = {"answers": answers} if answers else {}
     config = BlipConfig(
         text_config={**size, **text, "max_position_embeddings": 12},
         vision_config={**size, "image_size": 32, "patch_size": 8},
-        **({"answers": answers} if answers else {}),
+        **own,
     )
-    redraw(BlipForQuestionAnswering(config)).save_pretrained(folder)
+    network: Any = redraw(BlipForQuestionAnswering(config))
+    network.text_decoder.cls.predictions.bias.data[3] = 1.0  # so that most generated answers come to an end
+    network.save_pretrained(folder)
     tokenizer().save_pretrained(folder)
     BlipImageProcessorPil(size={"height": 32, "width": 32}).save_pretrained(folder)
 
