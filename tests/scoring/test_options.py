@@ -1,7 +1,7 @@
 from itertools import permutations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from robustlib.errors import InvalidTypeError, InvalidValueError
@@ -457,7 +457,6 @@ WILD = st.one_of(st.text(), st.lists(PIECES).map(" ".join))
 OPTIONS = st.lists(st.one_of(st.text(), st.sampled_from(ANIMALS)), min_size=1, max_size=10)
 
 
-@settings(deadline=None)
 @given(WILD, OPTIONS)
 def test_any_text_is_read_without_error(response: str, options: list[str]) -> None:
     choice, status, rule = read_option(response, options)
@@ -466,7 +465,6 @@ def test_any_text_is_read_without_error(response: str, options: list[str]) -> No
     assert status == "no_answer" or rule
 
 
-@settings(deadline=None)
 @given(WILD.filter(lambda text: "<think" not in text.lower()), OPTIONS, st.data())
 @example("Answer: A", list(ANIMALS), None)
 def test_a_final_answer_line_decides(text: str, options: list[str], data: st.DataObject | None) -> None:
@@ -475,7 +473,6 @@ def test_a_final_answer_line_decides(text: str, options: list[str], data: st.Dat
     assert read == (wanted, "ok", "statement")
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(["It", "looks", "odd", "to", "me", "here", "1", "2", "\n", ".", "!"])), st.data())
 def test_text_without_an_option_is_no_answer(words: list[str], data: st.DataObject) -> None:
     options = data.draw(st.permutations(ANIMALS))
