@@ -114,7 +114,13 @@ def test_stratified_keeps_shares_and_order(categories: list[str], fraction: floa
 
 
 def test_the_largest_remainder_wins_and_ties_go_to_the_earlier() -> None:
-    assert largest_remainder({"a": 47, "b": 16, "c": 158, "d": 12, "e": 61}, 10) == dict(a=2, b=1, c=5, d=0, e=2)
+    assert largest_remainder({"a": 47, "b": 16, "c": 158, "d": 12, "e": 61}, 10) == {
+        "a": 2,
+        "b": 1,
+        "c": 5,
+        "d": 0,
+        "e": 2,
+    }
     assert largest_remainder({"a": 1, "b": 1, "c": 1}, 2) == {"a": 1, "b": 1, "c": 0}
 
 
