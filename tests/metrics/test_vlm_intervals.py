@@ -85,8 +85,8 @@ def simulate(number: int, images: int) -> NDArray[np.bool_]:
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
-    # The true drop is 100 * 0.7 * 0.2 = 14 points. Of 400 intervals 95 % should hold it; that share has a standard error
-    # of 1.1 points, and percentile intervals of 80 images are about a point too narrow: allowed are 91.5 to 98 %.
+    # The true drop is 100 * 0.7 * 0.2 = 14 points. About 94 % of percentile intervals over 80 images should hold it; the
+    # share among 400 has a standard error of 1.2 points, and three of them are allowed either way.
     clustered: list[bool] = []
     alone: list[bool] = []
     for number in range(400):
@@ -96,5 +96,5 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
             scores = BenchScores(("m",), names, images, correct)
             number_of = estimate(scores, mean_drop, resamples=200, seed=number)["mean_drop"]
             held.append(bool(number_of.low[0] <= 14 <= number_of.high[0]))
-    assert 0.915 <= np.mean(clustered) <= 0.98
+    assert 0.904 <= np.mean(clustered) <= 0.976
     assert np.mean(alone) < 0.8  # question by question, intervals are half as wide as they should be
