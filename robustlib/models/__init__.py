@@ -10,6 +10,7 @@ from typing import Any
 
 from robustlib.errors import RobustlibError, UnknownNameError
 from robustlib.models.base import Answer, Model, Prompt, Status
+from robustlib.models.names import locate, pocket_names
 
 __all__ = ["Answer", "Model", "Prompt", "Status", "list_models", "load_model"]
 
@@ -26,8 +27,6 @@ _SCHEMES = {
 
 def list_models() -> list[str]:
     """Return the names of the models that come with robustlib."""
-    from robustlib.models.checkpoint import pocket_names
-
     return pocket_names()
 
 
@@ -57,11 +56,11 @@ def load_model(name: str, **settings: Any) -> Model:
 
 def _find(name: str) -> tuple[str, str]:
     """Return the adapter of a checkpoint, and where the checkpoint lies."""
+    source = locate(name)
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 
-    from robustlib.models.checkpoint import locate, read_config
+    from robustlib.models.checkpoint import read_config
 
-    source = locate(name)
     family = read_config(source).get("model_type")
     if family in _ADAPTERS:
         return _ADAPTERS[family], source

@@ -1,4 +1,4 @@
-"""Checkpoints: where they lie, what they hold, and how the record names them."""
+"""Checkpoints: what they hold, and how the record describes them."""
 
 import hashlib
 import json
@@ -16,32 +16,12 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import BertTokenizer, PreTrainedConfig
 
 from robustlib.data.images import Pixels
-from robustlib.errors import RobustlibError, UnknownNameError
+from robustlib.errors import RobustlibError
 from robustlib.models.base import Prompt
+from robustlib.models.names import pocket_names
 
-POCKET = Path(__file__).parent / "pocket"
 GREY = 128
 """What a model sees that must see an image where the prompt has none: a square of this grey, of the model's size."""
-
-
-def pocket_names() -> list[str]:
-    """Return "pocket/..." for every checkpoint in the repository."""
-    return sorted(f"pocket/{config.parent.name}" for config in POCKET.glob("*/config.json"))
-
-
-def locate(name: str) -> str:
-    """Return the folder of a pocket or local checkpoint, or the hub repository's own name.
-
-    Raises:
-        UnknownNameError: the name is none of the three.
-    """
-    if name in pocket_names():
-        return str(POCKET.parent / name)
-    if name and Path(name).is_dir():
-        return name
-    if name.startswith("pocket/") or name.count("/") != 1:
-        raise UnknownNameError("model", name, pocket_names())
-    return name
 
 
 def read_config(source: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import pytest
 
 from robustlib.data import load_dataset
 from robustlib.models import Prompt, load_model
-from robustlib.models.checkpoint import POCKET
+from robustlib.models.names import POCKET
 from robustlib.models.training import accuracy_by_category
 
 EASY_VQA_MODELS = ["pocket/blip", "pocket/vilt"]
