@@ -40,7 +40,7 @@ _IS_UNSPACED = "(?:应该是|應該是|应为|是|为|為|は|が|은|는)"
 
 ANSWER_CUE = re.compile(
     rf"{_START}{_ANSWER}(?: {_CORRECT})?[\"')\]]*"
-    rf"(?:{_ABOUT} {_IS}(?!{WORD}|') ?:?|{_IS_UNSPACED} ?:?|(?P<heading> ?(?::|=+>?|→|->)| -+>? |\n))",
+    rf"{_ABOUT}(?: {_IS}(?!{WORD}|') ?:?|{_IS_UNSPACED} ?:?|(?P<heading> ?(?::|=+>?|→|->)| -+>? |\n))",
     re.IGNORECASE,
 )
 """What announces an answer: "the answer is", "Final answer:", "Respuesta correcta:". A heading, which has a mark or a
@@ -69,14 +69,16 @@ CONCLUSION_CUE = re.compile(
 )
 """A word of conclusion, or of a change of mind."""
 
+_FITTING = r"(?:likely|appropriate|accurate|plausible|suitable|logical|fitting)"
 VERDICT = re.compile(
     rf"{_START}(?<![-'])\(?(?P<letter>[A-Z])\)?"
     + _any_of(
-        r" (?:is|ist|est|es|è|é|está|это|seems|looks|must be|would be)(?: (?:the|la|le|die|most|clearly))* ",
+        r" (?:is|ist|est|es|è|é|está|это|seems|looks|must be|would be)"
+        rf"(?: (?:the|la|le|die|most|only|clearly|{_FITTING}))* ",
         " ?(?:选项|選項)? ?[是が가이为]? ?",
     )
     + _any_of(
-        rf"(?:{_CORRECT}|richtig|верн\w+|правильн\w+)\b",
+        rf"(?:{_CORRECT}|richtig|верн\w+|правильн\w+)\b|(?:more|most) {_FITTING}\b",
         r"(?:right|best|better)(?= ?(?:[.,;!\n)]|$)| (?:answer|choice|option|one|fit|match|because|since|and)\b)",
         r"(?:answer|choice|antwort|réponse|respuesta|risposta|resposta)\b",
         "正确|正確|正しい|正解|对的|맞|정답",
@@ -92,7 +94,7 @@ FILLER = re.compile(
         r"(?:the|la|le|el|il|die|das|der|(?-i:an?))(?= \S)",
         r"(?:most )?(?:likely|probably|definitely|clearly|certainly|indeed|simply|therefore|thus)|maybe|perhaps",
         r"i(?:'d| would)? (?:think|believe|say|guess|answer)(?: that)?|(?:it|this|that)(?:'s| is)|that|to be",
-        r"either|both|clear|obvious|as follows|not \(?[A-Z]\)?,? but",
+        r"either|both|clear|obvious|as follows|without (?:a )?doubt|not \(?[A-Z]\)?,? but",
         r"c'est|es ist|das ist|это|选择|選擇|选|選",
     )
     + rf"{_END}){{0,24}}",
@@ -111,7 +113,7 @@ JOINED = rf"(?:[,;/&+|]|{AND})"
 """What joins the options of an answer that names several."""
 
 MENTION = re.compile(
-    rf"\((?P<bracketed>[A-Za-z])\)"
+    r"\((?P<bracketed>[A-Za-hj-z])\)"
     rf"|^(?P<listed>[A-Z])[).:](?!{WORD})"
     rf"|{_START}(?i:{_ANSWER}) ?(?P<named>[A-Z]|[a-z](?=[.,;!?\n)]|$)){_END}"
     rf"|(?:{_START}(?i:is|be|like|match(?:es)?|fits?|corresponds? to|probably|likely|maybe|perhaps|definitely"
@@ -133,20 +135,24 @@ DOUBT_BEFORE_CUE = re.compile(
 """What takes the commitment out of the announcement that follows: "if the answer is", "I do not choose"."""
 
 CLAUSE_END = re.compile(
-    r"[.!?;,:\n]|\b(?:but|however|so|therefore|thus|hence|then|yet|(?:instead|rather)(?! (?:of|than)))\b",
+    _any_of(
+        r"[.!?;:\n]|,(?= (?:it|this|that|there|they|the|an?|i|we|you|so)\b)",
+        r"\b(?:but|however|so|therefore|thus|hence|then|yet|(?:instead|rather)(?! (?:of|than)))\b",
+    ),
     re.IGNORECASE,
 )
 REJECTED_BEFORE = re.compile(
     _any_of(
         r"\b(?:not|never|cannot|no|neither|nor|without|unless|whether|if|unsure|unclear|unable|sorry)\b|n't\b",
         r"\b(?:instead of|rather than|other than|than|unlike|except|versus|vs)\b",
-        r"\b(?:consider|exclud|eliminat|reject|discard|compar|examin|rul(?:e|ed|ing) out)",
-        r"\b(?:start(?:ing)? with|look(?:ing)? at|(?:which|what) (?:option|answer|letter))\b",
+        r"\b(?:consider|exclud|eliminat|reject|discard|compar|examin|rul(?:e|ed|ing) out)[^,]*$",
+        r"\b(?:start(?:ing)? with|look(?:ing)? at|(?:which|what) (?:option|answer|letter))\b[^,]*$",
+        r"\b(?:is|are|could|can|does) (?:it|this|that|there)\b[^,]*$",
         r"\b(?:nicht|keine?|pas|jamais|nunca|não|не|нет)\b|不|没|沒|無",
     ),
     re.IGNORECASE,
 )
-"""What turns down, or only weighs, an option that follows in the same clause."""
+"""What turns down, or only weighs or asks for, an option that follows in the same clause."""
 
 _BE = r"(?:is|are|was|were|seems|looks|would|could|can|might|may|must|should|has|does|do|did|be|been|to|wo)"
 REJECTED_AFTER = re.compile(
@@ -156,7 +162,7 @@ REJECTED_AFTER = re.compile(
         rf"(?:{_BE}\b ?|{_BE}(?=n't))+(?:(?:clearly|also|definitely|obviously|likely|simply|just|therefore|thus) )*"
         r"(?:not\b|n't\b|incorrect|wrong|false|invalid|out\b|eliminated|excluded|ruled|unlikely|rejected|impossible)",
         r"(?:(?:it|that|this)'s )?(?:not (?:right|correct)|incorrect|wrong|false)\b|cannot\b",
-        r"ist (?:falsch|nicht)|n'est pas|no es|non è|não é|неверн|不对|不是|错|✗|❌|✘",
+        r"\? no\b|ist (?:falsch|nicht)|n'est pas|no es|non è|não é|неверн|不对|不是|错|✗|❌|✘",
     ),
     re.IGNORECASE,
 )

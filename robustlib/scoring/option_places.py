@@ -7,26 +7,27 @@ from robustlib.scoring.option_texts import Menu, Reading
 
 _LETTER = re.compile(
     rf"(?P<marked>[A-Za-z])(?=[)\]}}]|[.:](?!{WORD}))"
-    r"|(?P<ended>[A-Z])(?=[ ]?(?:$|[\n;!?\]}$(]| ?- | -$))"
-    r"|(?P<comma>[A-HJ-Za-hj-z])(?=[ ]?,)"
-    rf"|(?P<joined>[A-Z])(?=[ ]?{JOINED}[ ]?\(?[A-Z](?!{WORD}))"
+    r"|(?P<ended>[A-Z])(?= ?(?:$|[\n;!?\]}$(\"]| ?- | -$))"
+    r"|(?P<comma>[A-HJ-Za-hj-z])(?= ?,)"
+    rf"|(?P<joined>[A-Z])(?= ?{JOINED} ?\(?[A-Z](?!{WORD}))"
     rf"|(?P<reasoned>[A-HJ-Za-hj-z](?= {REASON}\b)|I(?= because\b))"
-    r"|(?P<small>[a-z])(?=[ ]?(?:$|[\n}]))"
-    rf"|(?P<loose>[A-Z])(?!{WORD}|['-]{WORD}|[ ]?[=+^°#%])"
+    r"|(?P<small>[a-z])(?= ?(?:$|[\n}]))"
+    rf"|(?P<loose>[A-Z])(?!{WORD}|['-]{WORD}| ?[=+^°#%])"
     rf"|(?P<lower>[a-z])(?!{WORD}|['-]{WORD})"
 )
 """A letter, by what follows it. "I" before a comma is the pronoun; before "=" a letter is a quantity."""
 
 _JOINT = re.compile(
-    rf"[)\]}}.:\"']*(?:(?P<word>,?{AND} )|(?P<mark>[ ]?{JOINED}[ ]?)|[ \n]+)?"
+    rf"[)\]}}.:?\"']*(?:(?P<word>,?{AND} )|(?P<mark> ?{JOINED} ?)|(?P<line>\n+)| )?"
     r"(?i:(?:maybe|possibly|perhaps|else|even|also) )?(?i:option )?\(?"
 )
 _LIST_LETTERS = {
     "word": ("marked", "ended", "comma", "joined", "reasoned", "small", "loose"),
     "mark": ("marked", "ended", "comma", "joined", "small"),
+    "line": ("marked", "ended"),
     None: ("marked", "ended"),
 }
-"""The kinds of letter that, after a joining word, a joining mark or a mere blank, make it an answer of several."""
+"""The kinds of letter that, after a joining word, mark, line break or mere blank, make it an answer of several."""
 
 _VERB_NEXT = re.compile(r"\)? (?:is|are|was|were|does|do|has|shows?|can|would|seems|looks)\b")
 _WORD_CHARACTER = re.compile(r"\w")
@@ -61,7 +62,8 @@ def _letter_at(text: str, start: int, menu: Menu, announced: bool) -> Reading | 
     if own_end is None and not _is_label(match, announced):
         return None
     end = own_end or match.end()
-    return Reading(None if _another_follows(text, end, choice, menu) else choice, end)
+    several = _another_follows(match, end, menu, announced)
+    return Reading(None if several else choice, end)
 
 
 def _is_label(letter: re.Match[str], announced: bool) -> bool:
@@ -72,14 +74,25 @@ def _is_label(letter: re.Match[str], announced: bool) -> bool:
     return announced and not (letter[0] in "AI" and before_word)
 
 
-def _another_follows(text: str, start: int, choice: int, menu: Menu) -> bool:
-    """Return whether the letter of another option is joined on: "A or B", "(A) cat (B) dog"."""
-    joint = _JOINT.match(text, start)
+def _another_follows(letter: re.Match[str], end: int, menu: Menu, announced: bool) -> bool:
+    """Return whether the letter of another option is joined on: "A or B", "(A) cat (B) dog".
+
+    On a line of its own it must be written like the first one, and list marks after an announced answer begin its
+    explanation.
+    """
+    text = letter.string
+    joint = _JOINT.match(text, end)
     other = _LETTER.match(text, joint.end()) if joint else None
     if joint is None or other is None or other.lastgroup not in _LIST_LETTERS[joint.lastgroup]:
         return False
+    if joint.lastgroup == "line" and (
+        other.lastgroup != letter.lastgroup or (announced and other.lastgroup == "marked")
+    ):
+        return False
     index = menu.of_letter(other[0])
-    if index is None or index == choice or (joint.lastgroup != "word" and _VERB_NEXT.match(text, other.end())):
+    if index is None or index == menu.of_letter(letter[0]):
+        return False
+    if joint.lastgroup != "word" and _VERB_NEXT.match(text, other.end()):
         return False
     return not REJECTED_AFTER.match(text, menu.own_text_end(text, other.end(), index) or other.end())
 

@@ -85,8 +85,8 @@ def simulate(number: int, images: int) -> NDArray[np.bool_]:
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
-    # The true drop is 100 * 0.7 * 0.2 = 14 points. About 94 % of percentile intervals over 80 images should hold it; the
-    # share among 400 has a standard error of 1.2 points, and three of them are allowed either way.
+    # The true drop is 100 * 0.7 * 0.2 = 14 points. About 94 % of percentile intervals over 80 images should hold it;
+    # the share among 400 has a standard error of 1.2 points, and three of them are allowed either way.
     clustered: list[bool] = []
     alone: list[bool] = []
     for number in range(400):
