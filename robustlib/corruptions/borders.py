@@ -1,17 +1,15 @@
 """What lies beyond the border of an image, made once so that no filter has to ask."""
 
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from robustlib.corruptions.kernel import kernel
 
-Array = TypeVar("Array", bound=npt.NDArray[Any])
-
 
 @kernel
-def pad(image: Array, rows: int, columns: int, mirror: bool) -> Array:
+def pad(image: npt.NDArray[Any], rows: int, columns: int, mirror: bool) -> npt.NDArray[Any]:
     """Return an image with a border: above and below of `rows` pixels, left and right of `columns`.
 
     Args:
@@ -25,11 +23,12 @@ def pad(image: Array, rows: int, columns: int, mirror: bool) -> Array:
     """
     height, width, channels = image.shape
     out = np.empty((height + 2 * rows, (width + 2 * columns) * channels), image.dtype)
-    left, right = columns * channels, (columns + width) * channels
-    flat = image.reshape(height, -1)
+    flat, left, right = image.reshape(height, -1), columns * channels, (columns + width) * channels
     for y in range(out.shape[0]):
         source, target = flat[_inside(y - rows, height, mirror)], out[y]
-        target[left:right] = source
+        middle = target[left:right]
+        for x in range(middle.size):
+            middle[x] = source[x]
         for x in range(columns):
             before = _inside(x - columns, width, mirror) * channels
             after = _inside(x + width, width, mirror) * channels

@@ -11,114 +11,141 @@ from robustlib.data.images import Pixels
 Flags = npt.NDArray[np.bool_]
 Slopes = npt.NDArray[np.int16]
 
-TAN_22_5, TAN_67_5 = 0.41421356, 2.41421356
+TAN_22_5 = 13573  # in units of 2**-15
+WEAK, STRONG = 1, 2
 
 
 def find_edges(grey: Pixels, low: int, high: int) -> Flags:
-    """Return Canny's edges of a grey image H x W: ridges of the gradient above `low` that touch one above `high`."""
-    right, down = _gradients(pad(grey[..., None], 1, 1, False))
-    return _follow(_ridges(right, down, low), right, down, high)
+    """Return Canny's edges of a grey image H x W: ridges of the gradient above `low` that touch one above `high`.
+
+    Gradients are Sobel's, their strength is the sum of the two absolute values.
+    """
+    ridges = _mark_ridges(*_gradients(pad(grey[..., None], 1, 1, False)), low, high)
+    _follow(ridges.reshape(-1), ridges.shape[1])
+    return ridges[1:-1, 1:-1] == STRONG
 
 
 @kernel
-def _gradients(padded: Pixels) -> tuple[Slopes, Slopes]:
-    """Return Sobel's derivatives to the right and down."""
+def _gradients(padded: Pixels) -> tuple[Slopes, Slopes, Slopes]:
+    """Return the derivatives to the right and down, and their strength with a border of zeros."""
     height, width = padded.shape[0] - 2, padded.shape[1] - 2
     right, down = np.empty((height, width), np.int16), np.empty((height, width), np.int16)
+    strength = np.zeros((height + 2, width + 2), np.int16)
     for y in range(height):
         above, middle, below = padded[y], padded[y + 1], padded[y + 2]
+        to_right, to_below, size = right[y], down[y], strength[y + 1]
         for x in range(width):
-            left_column = above[x] + 2 * middle[x] + below[x]
-            right_column = above[x + 2] + 2 * middle[x + 2] + below[x + 2]
-            right[y, x] = right_column - left_column
-            upper_row = above[x] + 2 * above[x + 1] + above[x + 2]
-            lower_row = below[x] + 2 * below[x + 1] + below[x + 2]
-            down[y, x] = lower_row - upper_row
-    return right, down
+            falling, rising = np.int16(below[x + 2]) - np.int16(above[x]), np.int16(above[x + 2]) - np.int16(below[x])
+            along = np.int16(falling + rising + 2 * (np.int16(middle[x + 2]) - np.int16(middle[x])))
+            across = np.int16(falling - rising + 2 * (np.int16(below[x + 1]) - np.int16(above[x + 1])))
+            to_right[x], to_below[x], size[x + 1] = along, across, abs(along) + abs(across)
+    return right, down, strength
 
 
 @kernel
-def _ridges(right: Slopes, down: Slopes, low: int) -> Flags:
-    """Mark where the gradient is above `low` and highest across the edge, in the nearest of four directions."""
+def _mark_ridges(right: Slopes, down: Slopes, strength: Slopes, low: int, high: int) -> Pixels:
+    """Mark where the gradient is highest across the edge, in the nearest of four directions, with a border of zeros."""
     height, width = right.shape
-    strength = np.zeros((height + 2, width + 2), np.int32)
+    marks = np.zeros((height + 2, width + 2), np.uint8)
     for y in range(height):
+        above, row, below, mark = strength[y], strength[y + 1], strength[y + 2], marks[y + 1]
+        to_right, to_below = right[y], down[y]
         for x in range(width):
-            strength[y + 1, x + 1] = abs(np.int32(right[y, x])) + abs(np.int32(down[y, x]))
-    ridges = np.zeros((height, width), np.bool_)
-    for y in range(height):
-        for x in range(width):
-            here = strength[y + 1, x + 1]
-            if here <= low:
-                continue
-            steep, flat = abs(np.int32(down[y, x])), abs(np.int32(right[y, x]))
-            if steep < TAN_22_5 * flat:
-                ridges[y, x] = here > strength[y + 1, x] and here >= strength[y + 1, x + 2]
-            elif steep > TAN_67_5 * flat:
-                ridges[y, x] = here > strength[y, x + 1] and here >= strength[y + 2, x + 1]
-            else:
-                side = 1 if (right[y, x] < 0) == (down[y, x] < 0) else -1
-                ridges[y, x] = here > strength[y, x + 1 - side] and here > strength[y + 2, x + 1 + side]
-    return ridges
+            here, along, across = row[x + 1], np.int32(to_right[x]), np.int32(to_below[x])
+            flat, steep = abs(along), abs(across) << 15
+            is_flat = steep < TAN_22_5 * flat
+            is_steep = steep > (TAN_22_5 + 2**16) * flat
+            falls = (along ^ across) >= 0
+            best_along = (here > row[x]) & (here >= row[x + 2])
+            best_across = (here > above[x + 1]) & (here >= below[x + 1])
+            best_falling = falls & (here > above[x]) & (here > below[x + 2])
+            best_rising = (not falls) & (here > above[x + 2]) & (here > below[x])
+            slanted = (not is_flat) & (not is_steep) & (best_falling | best_rising)
+            is_ridge = (is_flat & best_along) | (is_steep & best_across) | slanted
+            mark[x + 1] = is_ridge * (np.uint8(here > low) + np.uint8(here > high))
+    return marks
 
 
 @kernel
-def _follow(ridges: Flags, right: Slopes, down: Slopes, high: int) -> Flags:
-    """Keep the ridges that are connected, over any of 8 neighbours, to one above `high`."""
-    height, width = ridges.shape
-    edges = np.zeros((height, width), np.bool_)
-    waiting = np.empty((height * width, 2), np.int32)
-    count = 0
-    for y in range(height):
-        for x in range(width):
-            if ridges[y, x] and abs(np.int32(right[y, x])) + abs(np.int32(down[y, x])) > high:
-                edges[y, x] = True
-                waiting[count, 0], waiting[count, 1] = y, x
+def _follow(marks: Pixels, stride: int) -> None:
+    """Make the weak ridges strong that are connected to a strong one, over any of 8 neighbours."""
+    waiting = np.empty(marks.size, np.int32)
+    for place in range(marks.size):
+        if marks[place] != WEAK or not _has_neighbour(marks, place, stride, STRONG):
+            continue
+        marks[place], waiting[0], count = STRONG, place, 1
+        while count:
+            count -= 1
+            count = _strengthen(marks, waiting[count], stride, waiting, count)
+
+
+@kernel
+def _has_neighbour(marks: Pixels, centre: int, stride: int, kind: int) -> bool:
+    for row in range(centre - stride, centre + stride + 1, stride):
+        if marks[row - 1] == kind or marks[row] == kind or marks[row + 1] == kind:
+            return True
+    return False
+
+
+@kernel
+def _strengthen(marks: Pixels, centre: int, stride: int, waiting: npt.NDArray[np.int32], count: int) -> int:
+    """Make the weak neighbours strong, put them on the waiting list, and return its length."""
+    for row in range(centre - stride, centre + stride + 1, stride):
+        for place in range(row - 1, row + 2):
+            if marks[place] == WEAK:
+                marks[place], waiting[count] = STRONG, place
                 count += 1
-    while count:
-        count -= 1
-        centre_y, centre_x = waiting[count]
-        for y in range(max(centre_y - 1, 0), min(centre_y + 2, height)):
-            for x in range(max(centre_x - 1, 0), min(centre_x + 2, width)):
-                if ridges[y, x] and not edges[y, x]:
-                    edges[y, x] = True
-                    waiting[count, 0], waiting[count, 1] = y, x
-                    count += 1
-    return edges
+    return count
 
 
 @kernel
 def distances(marks: Flags, limit: int) -> Floats:
     """Return the Euclidean distance of each pixel to the nearest mark, cut off at `limit`."""
     height, width = marks.shape
-    far = limit * limit
-    vertical = np.empty((height, width + 2 * limit), np.int16)
-    vertical[:] = limit
-    _count_rows(marks, vertical[:, limit : limit + width])
-    out = np.empty((height, width), np.float32)
-    nearest = np.empty(width, np.int16)
-    for y in range(height):
-        squares = vertical[y]
-        for x in range(squares.size):
-            squares[x] = squares[x] * squares[x]
-        nearest[:] = far
-        for shift in range(-limit + 1, limit):
-            shifted = squares[limit + shift :]
+    stride, farthest = width + 2 * limit, np.int16(limit * limit)
+    squares = np.full((height, stride), farthest)
+    _square_vertical_distances(marks, squares[:, limit : limit + width], np.int16(limit))
+    flat, out = squares.reshape(-1), np.empty((height, width), np.float32)
+    band = max(1, 1024 // stride)
+    nearest = np.empty(band * stride, np.int16)
+    for top in range(0, height, band):
+        count = min(band, height - top)
+        part, start = nearest[: count * stride - 2 * limit], top * stride + limit
+        centre = flat[start:]
+        for x in range(part.size):
+            part[x] = centre[x]
+        for shift in range(1, limit):
+            square = np.int16(shift * shift)
+            if _lower(part, flat[start - shift :], flat[start + shift :], square) <= square:
+                break
+        for y in range(count):
+            row, target = part[y * stride :], out[top + y]
             for x in range(width):
-                nearest[x] = min(nearest[x], np.int16(shifted[x] + shift * shift))
-        for x in range(width):
-            out[y, x] = np.sqrt(np.float32(nearest[x]))
+                target[x] = np.sqrt(np.float32(row[x]))
     return out
 
 
 @kernel
-def _count_rows(marks: Flags, vertical: Slopes) -> None:
-    """Write the distance of each pixel to the nearest mark in its column, where that is less than what stands there."""
+def _lower(nearest: Slopes, left: Slopes, right: Slopes, added: np.int16) -> int:
+    """Lower the numbers to those on either side plus `added` where these are less; return the largest."""
+    largest = np.int16(0)
+    for x in range(nearest.size):
+        nearest[x] = min(nearest[x], np.int16(min(left[x], right[x]) + added))
+        largest = max(largest, nearest[x])
+    return largest
+
+
+@kernel
+def _square_vertical_distances(marks: Flags, squares: Slopes, limit: np.int16) -> None:
+    """Write the squared distance of each pixel to the nearest mark in its column, cut off at `limit`."""
     height, width = marks.shape
+    steps = np.full((height, width), limit)
     for y in range(height):
+        row, above, here = steps[y], steps[max(y - 1, 0)], marks[y]
         for x in range(width):
-            above = vertical[y - 1, x] + 1 if y else vertical[y, x]
-            vertical[y, x] = 0 if marks[y, x] else min(vertical[y, x], above)
-    for y in range(height - 2, -1, -1):
+            row[x] = np.int16(0) if here[x] else min(np.int16(above[x] + 1), limit)
+    for y in range(height - 1, -1, -1):
+        row, below, target = steps[y], steps[min(y + 1, height - 1)], squares[y]
         for x in range(width):
-            vertical[y, x] = min(vertical[y, x], vertical[y + 1, x] + 1)
+            row[x] = min(row[x], np.int16(below[x] + 1))
+            target[x] = row[x] * row[x]

@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from robustlib.corruptions.bits import fill
 from robustlib.corruptions.kernel import kernel
-from robustlib.corruptions.smoothing import Floats, gaussian_weights, smooth_rows
+from robustlib.corruptions.smoothing import Floats, normal_weights, smooth_inside
 from robustlib.corruptions.tables import normal_table
 
 NORMAL_UNIT = 2**12  # 4.3 sigma still fits in the int16 of a table
@@ -17,18 +17,17 @@ def normal_field(height: int, width: int, key: np.uint64) -> Floats:
 
 
 def smooth_noise(height: int, width: int, sigma: float, truncate: float, key: np.uint64) -> Floats:
-    """Return white noise of variance 1 convolved with a normal density of standard deviation `sigma` pixels.
+    """Return uniform noise of [-1, 1] convolved with a normal density of standard deviation `sigma` pixels.
 
-    Where sigma is large, the noise is made on a grid of sigma / 4 pixels with the same variance for an area, and
-    interpolated.
+    Where sigma is large, the noise is made on a grid of sigma / 4 pixels, with the same variance of the mean over an
+    area, and interpolated.
     """
     spacing = max(1, int(sigma / 4))
-    weights = gaussian_weights(sigma / spacing, truncate)
-    border = 2 * (weights.size - 1)
+    border = 2 * (normal_weights(sigma / spacing, truncate).size - 1)
+    if spacing == 1:
+        return smooth_inside(_uniform_field(height + border, width + border, key), sigma, truncate)
     rows, columns = (height - 1) // spacing + 2, (width - 1) // spacing + 2
-    field = np.empty((rows, columns), np.float32)
-    noise = normal_field(rows + border, columns + border, key)
-    smooth_rows(noise, weights, 1, np.float32(0), field)
+    field = smooth_inside(_uniform_field(rows + border, columns + border, key), sigma / spacing, truncate)
     return enlarge(field, 1 / spacing, 1 / spacing, height, width, 1 / spacing)
 
 
@@ -42,6 +41,19 @@ def _look_up(height: int, width: int, table: npt.NDArray[np.int16], unit: np.flo
         part = field[start : start + bits.size]
         for i in range(part.size):
             part[i] = table[bits[i]] * unit
+    return field.reshape(height, width)
+
+
+@kernel
+def _uniform_field(height: int, width: int, key: np.uint64) -> Floats:
+    field = np.empty(height * width, np.float32)
+    words = np.empty(1024, np.uint64)
+    bits = words.view(np.uint16)
+    for start in range(0, field.size, bits.size):
+        fill(words, key, start // 4)
+        part = field[start : start + bits.size]
+        for i in range(part.size):
+            part[i] = (np.float32(bits[i]) - np.float32(32767.5)) * np.float32(2**-15)
     return field.reshape(height, width)
 
 

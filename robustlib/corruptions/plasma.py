@@ -5,7 +5,6 @@ Each step doubles the grid. New values are the mean of their four neighbours plu
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from robustlib.corruptions.bits import fill
 from robustlib.corruptions.kernel import kernel
@@ -27,52 +26,55 @@ def plasma(side: int, decay: float, key: np.uint64) -> Floats:
 
 @kernel
 def _refine(grid: Floats, finer: Floats, amplitude: np.float32, key: np.uint64, start: int) -> None:
-    """Fill a grid of twice the side."""
+    """Fill a grid of twice the side; the random words at `start` and the 3 * half**2 after it are taken."""
     half = grid.shape[0] - 1
-    words, noise = np.empty((half + 3) // 4, np.uint64), np.empty(half, np.float32)
+    words = np.empty((half + 1) // 2, np.uint64)
+    bits = words.view(np.uint16)
+    others = bits[half:]
+    scale = amplitude * np.float32(2**-15)
     middles = np.empty((half + 1, half + 1), np.float32)  # here the first row and column repeat the last
     for y in range(half):
         upper, lower, middle = grid[y], grid[y + 1], middles[y + 1]
-        _draw(noise, amplitude, words, key, start + 3 * half * y)
+        fill(words, key, start + 2 * half * half + half * y)
         for x in range(half):
-            middle[x + 1] = _mean(upper[x], upper[x + 1], lower[x], lower[x + 1]) + noise[x]
+            middle[x + 1] = _near(upper[x], upper[x + 1], lower[x], lower[x + 1], bits[x], scale)
         middle[0] = middle[half]
-    middles[0] = middles[half]
+    middles[0, :] = middles[half]
     for y in range(half):
         upper, lower, above, middle = grid[y], grid[y + 1], middles[y], middles[y + 1]
         even, odd = finer[2 * y], finer[2 * y + 1]
-        _draw(noise, amplitude, words, key, start + 3 * half * y + half)
+        fill(words, key, start + 2 * half * y)
         for x in range(half):
             even[2 * x] = upper[x]
-            even[2 * x + 1] = _mean(upper[x], upper[x + 1], above[x + 1], middle[x + 1]) + noise[x]
-        _draw(noise, amplitude, words, key, start + 3 * half * y + 2 * half)
+            even[2 * x + 1] = _near(upper[x], upper[x + 1], above[x + 1], middle[x + 1], bits[x], scale)
         for x in range(half):
-            odd[2 * x] = _mean(upper[x], lower[x], middle[x], middle[x + 1]) + noise[x]
+            odd[2 * x] = _near(upper[x], lower[x], middle[x], middle[x + 1], others[x], scale)
             odd[2 * x + 1] = middle[x + 1]
         even[2 * half], odd[2 * half] = even[0], odd[0]
-    finer[2 * half] = finer[0]
+    finer[2 * half, :] = finer[0]
 
 
 @kernel
-def _mean(a: np.float32, b: np.float32, c: np.float32, d: np.float32) -> np.float32:
-    return np.float32(0.25) * (a + b + c + d)
-
-
-@kernel
-def _draw(noise: Floats, amplitude: np.float32, words: npt.NDArray[np.uint64], key: np.uint64, start: int) -> None:
-    """Fill with uniform numbers of -amplitude .. amplitude."""
-    fill(words, key, start)
-    bits = words.view(np.uint16)
-    for x in range(noise.size):
-        noise[x] = (np.float32(bits[x]) - np.float32(32767.5)) * (amplitude * np.float32(2**-15))
+def _near(
+    a: np.float32, b: np.float32, c: np.float32, d: np.float32, bits: np.uint16, scale: np.float32
+) -> np.float32:
+    """Return the mean of four numbers and a random one of -2**15 .. 2**15 times the scale."""
+    return np.float32(0.25) * (a + b + c + d) + (np.float32(bits) - np.float32(32767.5)) * scale
 
 
 @kernel
 def _stretch(grid: Floats) -> Floats:
+    """Return the numbers, moved and scaled to 0 .. 1."""
     out = np.empty(grid.shape, np.float32)
-    lowest, highest = grid.min(), grid.max()
-    scale = np.float32(1) / (highest - lowest)
-    for y in range(out.shape[0]):
-        for x in range(out.shape[1]):
-            out[y, x] = (grid[y, x] - lowest) * scale
+    low, high = np.full(grid.shape[1], np.inf, np.float32), np.full(grid.shape[1], -np.inf, np.float32)
+    for y in range(grid.shape[0]):
+        row = grid[y]
+        for x in range(row.size):
+            low[x], high[x] = min(low[x], row[x]), max(high[x], row[x])
+    lowest = low.min()
+    scale = np.float32(1) / (high.max() - lowest)
+    for y in range(grid.shape[0]):
+        row, target = grid[y], out[y]
+        for x in range(row.size):
+            target[x] = (row[x] - lowest) * scale
     return out

@@ -23,7 +23,7 @@ def gaussian_blur(image: Pixels, rng: Stream, *, sigma: float) -> Pixels:
 @effect
 def motion_blur(image: Pixels, rng: Stream, *, radius: int, sigma: float) -> Pixels:
     """Blur along a line of random direction, within 45 degrees of the horizontal."""
-    return blur_along(image, radius, sigma, rng.uniform(-45, 45), 0.5)
+    return blur_along(image, radius, sigma, rng.uniform(-45, 45))
 
 
 @effect
@@ -90,66 +90,4 @@ def _average_disc(rows: npt.NDArray[np.int16], chords: npt.NDArray[np.int64]) ->
                 change[x] += np.int16(entering[x] - leaving[x])
         for x in range(sums.size):
             sums[x] += change[x]
-    return out
-
-
-@effect
-def zoom_blur(image: Pixels, rng: Stream, *, largest: float, step: float) -> Pixels:
-    """Average the image (twice) and its zooms from 1 to `largest`, exclusive, by `step`."""
-    zooms = np.arange(1, largest, step)
-    rows = [_sampling(image.shape[0], zoom) for zoom in zooms]
-    columns = [_sampling(image.shape[1], zoom) for zoom in zooms]
-    return _average_zooms(
-        image,
-        np.array([places for places, _ in rows]),
-        np.array([weights for _, weights in rows]),
-        np.array([places for places, _ in columns]),
-        np.array([weights for _, weights in columns]),
-    )
-
-
-@cache
-def _sampling(size: int, zoom: float) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Return, for each pixel of a side, where its value lies in the unzoomed side: the pixel before it and how far on.
-
-    The crop of the middle is stretched so that the centres of its outermost pixels coincide with the zoom's.
-    """
-    crop = int(np.ceil(size / zoom))
-    zoomed = max(round(crop * zoom), 2)
-    place = (size - crop) // 2 + np.arange(size) * (crop - 1) / (zoomed - 1)
-    before = np.minimum(place.astype(np.int64), max(size - 2, 0))
-    return before, (place - before).astype(np.float32)
-
-
-@kernel
-def _average_zooms(
-    image: Pixels,
-    row_places: npt.NDArray[np.int64],
-    row_weights: Floats,
-    column_places: npt.NDArray[np.int64],
-    column_weights: Floats,
-) -> Pixels:
-    height, width, _ = image.shape
-    layers = row_places.shape[0]
-    out = np.empty_like(image)
-    line, sums = np.zeros((width + 1, 4), np.float32), np.empty((width, 4), np.float32)
-    for y in range(height):
-        for x in range(width):
-            for channel in range(3):
-                sums[x, channel] = image[y, x, channel]
-        for layer in range(layers):
-            top, weight = row_places[layer, y], row_weights[layer, y]
-            bottom = min(top + 1, height - 1)
-            for x in range(width):
-                for channel in range(3):
-                    upper, lower = np.float32(image[top, x, channel]), np.float32(image[bottom, x, channel])
-                    line[x, channel] = upper + weight * (lower - upper)
-            for x in range(width):
-                left, share = column_places[layer, x], column_weights[layer, x]
-                for channel in range(4):
-                    near, far = line[left, channel], line[left + 1, channel]
-                    sums[x, channel] += near + share * (far - near)
-        for x in range(width):
-            for channel in range(3):
-                out[y, x, channel] = sums[x, channel] / np.float32(layers + 1) + np.float32(0.5)
     return out

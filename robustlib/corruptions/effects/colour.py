@@ -45,16 +45,16 @@ def mean_grey_inverse(image: Pixels, rng: Stream) -> Pixels:
 @kernel
 def _raise_value(image: Pixels, added: np.float32) -> Pixels:
     out = np.empty_like(image)
-    source, target = image.reshape(-1, 3), out.reshape(-1, 3)
-    for i in range(source.shape[0]):
-        red, green, blue = source[i, 0], source[i, 1], source[i, 2]
+    source, target = image.reshape(-1), out.reshape(-1)
+    for i in range(source.size // 3):
+        red, green, blue = source[3 * i], source[3 * i + 1], source[3 * i + 2]
         value = np.float32(max(red, green, blue))
         raised = min(value + added, np.float32(255))
         scale = raised / max(value, np.float32(1))
         bottom = np.float32(0.5) if value > 0 else raised + np.float32(0.5)
-        target[i, 0] = np.int32(red * scale + bottom)
-        target[i, 1] = np.int32(green * scale + bottom)
-        target[i, 2] = np.int32(blue * scale + bottom)
+        target[3 * i] = np.int32(np.float32(red) * scale + bottom)
+        target[3 * i + 1] = np.int32(np.float32(green) * scale + bottom)
+        target[3 * i + 2] = np.int32(np.float32(blue) * scale + bottom)
     return out
 
 
@@ -62,21 +62,21 @@ def _raise_value(image: Pixels, added: np.float32) -> Pixels:
 def _scale_saturation(image: Pixels, factor: np.float32, added: np.float32) -> Pixels:
     """V - x is V times S for the lowest channel and goes with S for all: scale it by new S over old S.
 
-    With q = 1 / S = V / (V - min), the ratio is min(factor * S + added, 1) / S = min(factor + added * q, q).
+    With q = 1 / S = V / (V - min), the ratio is min(factor * S + added, 1) / S = min(factor + added * q, q). A grey
+    becomes (V, V - fall, V - fall), where fall is V times the new S.
     """
     out = np.empty_like(image)
-    source, target = image.reshape(-1, 3), out.reshape(-1, 3)
-    half = np.float32(0.5)
-    for i in range(source.shape[0]):
-        red, green, blue = source[i, 0], source[i, 1], source[i, 2]
+    source, target = image.reshape(-1), out.reshape(-1)
+    for i in range(source.size // 3):
+        red, green, blue = source[3 * i], source[3 * i + 1], source[3 * i + 2]
         value, lowest = np.float32(max(red, green, blue)), np.float32(min(red, green, blue))
         inverse = value / max(value - lowest, np.float32(1))
         scale = min(factor + added * inverse, inverse)
-        is_grey = value == lowest
-        fallen = np.float32(value - value * min(added, np.float32(1)))
-        target[i, 0] = red if is_grey else np.int32(value - (value - red) * scale + half)
-        target[i, 1] = np.int32(fallen + half) if is_grey else np.int32(value - (value - green) * scale + half)
-        target[i, 2] = np.int32(fallen + half) if is_grey else np.int32(value - (value - blue) * scale + half)
+        fall = value * min(added, np.float32(1)) if value == lowest else np.float32(0)
+        top = value + np.float32(0.5)
+        target[3 * i] = np.int32(top - (value - np.float32(red)) * scale)
+        target[3 * i + 1] = np.int32(top - fall - (value - np.float32(green)) * scale)
+        target[3 * i + 2] = np.int32(top - fall - (value - np.float32(blue)) * scale)
     return out
 
 

@@ -23,9 +23,18 @@ def _add_fog(image: Pixels, density: Floats, strength: np.float32) -> Pixels:
     brightest = np.float32(image.max())
     fade = brightest / (brightest + np.float32(255) * strength)
     thickest = np.float32(255) * strength * fade
-    for y in range(image.shape[0]):
-        for x in range(image.shape[1]):
-            mist = density[y, x] * thickest + np.float32(0.5)
-            for channel in range(3):
-                out[y, x, channel] = min(image[y, x, channel] * fade + mist, np.float32(255))
+    height, width, _ = image.shape
+    sources, targets = image.reshape(height, -1), out.reshape(height, -1)
+    for y in range(height):
+        source, target, mist = sources[y], targets[y], density[y]
+        for x in range(width):
+            added = mist[x] * thickest + np.float32(0.5)
+            target[3 * x] = _clip(np.float32(source[3 * x]) * fade + added)
+            target[3 * x + 1] = _clip(np.float32(source[3 * x + 1]) * fade + added)
+            target[3 * x + 2] = _clip(np.float32(source[3 * x + 2]) * fade + added)
     return out
+
+
+@kernel
+def _clip(value: np.float32) -> int:
+    return np.int32(min(value, np.float32(255)))

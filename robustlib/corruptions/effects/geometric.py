@@ -5,6 +5,7 @@ import numpy.typing as npt
 
 from robustlib.corruptions.fields import smooth_noise
 from robustlib.corruptions.kernel import kernel
+from robustlib.corruptions.packed import ONE, between, pack, unpack
 from robustlib.corruptions.registry import effect
 from robustlib.corruptions.smoothing import Floats
 from robustlib.corruptions.stream import Stream
@@ -27,10 +28,9 @@ def elastic_transform(image: Pixels, rng: Stream, *, strength: float, sigma: flo
     height, width = image.shape[:2]
     unit = min(height, width) * 244 / 224
     affine = _inverse_affine(height, width, shift * unit, rng)
-    deviation = strength * unit / np.sqrt(3)
-    down = smooth_noise(height, width, max(sigma * unit, 0.1), 3, rng.key())
-    right = smooth_noise(height, width, max(sigma * unit, 0.1), 3, rng.key())
-    return _resample(image, down, right, np.float32(deviation), affine)
+    down = smooth_noise(height, width, sigma * unit, 3, rng.key())
+    right = smooth_noise(height, width, sigma * unit, 3, rng.key())
+    return _resample(image, down, right, np.float32(strength * unit), affine.astype(np.float32))
 
 
 def _inverse_affine(height: int, width: int, shift: float, rng: Stream) -> npt.NDArray[np.float64]:
@@ -57,41 +57,37 @@ def _through(origins: npt.NDArray[np.float64], images: npt.NDArray[np.float64]) 
 
 @kernel
 def _resample(
-    image: Pixels, down: Floats, right: Floats, strength: np.float32, affine: npt.NDArray[np.float64]
+    image: Pixels, down: Floats, right: Floats, strength: np.float32, affine: npt.NDArray[np.float32]
 ) -> Pixels:
     """Read the image, bilinearly and mirrored at its edges, at the affine image of each moved pixel."""
     height, width, _ = image.shape
     out = np.empty_like(image)
-    a, b, c = np.float32(affine[0, 0]), np.float32(affine[0, 1]), np.float32(affine[0, 2])
-    d, e, f = np.float32(affine[1, 0]), np.float32(affine[1, 1]), np.float32(affine[1, 2])
+    targets, words = out.reshape(height, -1), pack(image).reshape(-1)
+    next_x, next_y = min(width - 1, 1), width * min(height - 1, 1)
+    places, line = np.empty(width, np.uint32), np.empty(width, np.uint64)
+    share_x, share_y = np.empty(width, np.uint64), np.empty(width, np.uint64)
+    (a, b, c), (d, e, f) = affine
     for y in range(height):
+        to_right, to_below = right[y], down[y]
         for x in range(width):
-            moved_x = np.float32(x) + strength * right[y, x]
-            moved_y = np.float32(y) + strength * down[y, x]
-            left, share_x = _place(a * moved_x + b * moved_y + c, width)
-            top, share_y = _place(d * moved_x + e * moved_y + f, height)
-            next_x, next_y = min(left + 1, width - 1), min(top + 1, height - 1)
-            for channel in range(3):
-                upper = _between(image[top, left, channel], image[top, next_x, channel], share_x)
-                lower = _between(image[next_y, left, channel], image[next_y, next_x, channel], share_x)
-                out[y, x, channel] = _between(upper, lower, share_y) + np.float32(0.5)
+            moved_x = np.float32(x) + strength * to_right[x]
+            moved_y = np.float32(y) + strength * to_below[x]
+            left, share_x[x] = _place(a * moved_x + b * moved_y + c, width)
+            top, share_y[x] = _place(d * moved_x + e * moved_y + f, height)
+            places[x] = top * width + left
+        for x in range(width):
+            place, below = np.uintp(places[x]), np.uintp(places[x]) + np.uintp(next_y)
+            upper = between(words[place], words[place + np.uintp(next_x)], share_x[x])
+            lower = between(words[below], words[below + np.uintp(next_x)], share_x[x])
+            line[x] = between(upper, lower, share_y[x])
+        unpack(line, np.float32(1 / ONE**2), targets[y])
     return out
 
 
 @kernel
-def _place(place: np.float32, size: int) -> tuple[int, np.float32]:
-    """Mirror a place into 0 .. size - 1 and split it into a pixel and the rest."""
+def _place(place: np.float32, size: int) -> tuple[np.int32, np.int32]:
+    """Mirror a place once at either end of 0 .. size - 1; return the pixel before it and how far on, in 1 / ONE."""
     last = np.float32(size - 1)
-    place = abs(place)
-    if place > last:
-        period = max(2 * last, np.float32(1))
-        place -= period * np.float32(int(place / period))
-        place = min(place, period - place, last)
-    whole = int(place)
-    return whole, np.float32(place - np.float32(whole))
-
-
-@kernel
-def _between(near: np.float32, far: np.float32, share: np.float32) -> np.float32:
-    start = np.float32(near)
-    return start + share * (np.float32(far) - start)
+    inside = max(last - abs(last - abs(place)), np.float32(0))
+    before = max(min(np.int32(inside), np.int32(size - 2)), np.int32(0))
+    return before, np.int32((inside - np.float32(before)) * np.float32(ONE) + np.float32(0.5))

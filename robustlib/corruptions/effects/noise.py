@@ -33,7 +33,7 @@ def speckle_noise(image: Pixels, rng: Stream, *, sigma: float) -> Pixels:
 @effect
 def shot_noise(image: Pixels, rng: Stream, *, photons: int) -> Pixels:
     """Count light as Poisson variables, `photons` of them at full intensity (Hendrycks and Dietterich 2019)."""
-    return _count_photons(image, photon_table(photons), rng.key())
+    return _count_photons(image, photon_table(photons).reshape(-1), photons.bit_length(), rng.key())
 
 
 @effect
@@ -90,20 +90,20 @@ def _multiply_noise(image: Pixels, table: npt.NDArray[np.int16], key: np.uint64)
 
 
 @kernel
-def _count_photons(image: Pixels, table: npt.NDArray[np.uint32], key: np.uint64) -> Pixels:
+def _count_photons(image: Pixels, table: npt.NDArray[np.uint32], column_bits: int, key: np.uint64) -> Pixels:
+    """Take the upper bits of a random number for the column of the table, the lower 16 for the choice within it."""
     out = np.empty_like(image)
     source, target = image.reshape(-1), out.reshape(-1)
     words = np.empty(BLOCK // 2, np.uint64)
     bits, cells = words.view(np.uint32), np.empty(BLOCK, np.uint32)
-    columns = np.uint64(table.shape[1])
     for start in range(0, source.size, BLOCK):
         fill(words, key, start // 2)
         values, results = source[start : start + BLOCK], target[start : start + BLOCK]
         for i in range(values.size):
-            cells[i] = table[values[i], (bits[i] * columns) >> np.uint64(32)]
+            cells[i] = table[np.uint32(values[i]) << column_bits | bits[i] >> (32 - column_bits)]
         for i in range(values.size):
-            cell = cells[i]
-            results[i] = cell >> 8 if (bits[i] & 0xFFFF) < (cell >> 16) else cell
+            share, first, second = cells[i] >> 16, np.uint8(cells[i] >> 8), np.uint8(cells[i])
+            results[i] = first if np.uint16(bits[i]) < np.uint16(share) else second
     return out
 
 

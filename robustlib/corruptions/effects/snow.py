@@ -34,8 +34,8 @@ def snow(
     noise = normal_field(crop[0] + 1, crop[1] + 1, rng.key())
     field = enlarge(noise, _step(height, zoom), _step(width, zoom), height, width, deviation)
     flakes = _cut(field, np.float32(mean), np.float32(threshold))
-    layer = blur_along(flakes, radius, sigma, rng.uniform(-135, -45), 0.5)
-    return _cover(image, layer, np.float32(mix))
+    layer = blur_along(flakes, radius, sigma, rng.uniform(-135, -45))
+    return _cover(image, layer, layer[::-1, ::-1].copy(), np.float32(mix))
 
 
 def _step(size: int, zoom: float) -> float:
@@ -56,16 +56,23 @@ def _cut(field: Floats, mean: np.float32, threshold: np.float32) -> Pixels:
 
 
 @kernel
-def _cover(image: Pixels, layer: Pixels, mix: np.float32) -> Pixels:
+def _cover(image: Pixels, layer: Pixels, turned: Pixels, mix: np.float32) -> Pixels:
+    """Whiten the image and add both layers."""
     out = np.empty_like(image)
-    height, width, _ = image.shape
-    for y in range(height):
-        for x in range(width):
-            grey = 0.299 * image[y, x, 0] + 0.587 * image[y, x, 1] + 0.114 * image[y, x, 2]
-            white = np.float32(1.5 * grey + 127.5)
-            flake = np.float32(layer[y, x, 0]) + np.float32(layer[height - 1 - y, width - 1 - x, 0])
-            for channel in range(3):
-                value = np.float32(image[y, x, channel])
-                covered = mix * value + (1 - mix) * max(value, white) + flake
-                out[y, x, channel] = min(covered + np.float32(0.5), np.float32(255))
+    source, target = image.reshape(-1), out.reshape(-1)
+    flakes, others = layer.reshape(-1), turned.reshape(-1)
+    rest = np.float32(1) - mix
+    for i in range(flakes.size):
+        red, green, blue = np.float32(source[3 * i]), np.float32(source[3 * i + 1]), np.float32(source[3 * i + 2])
+        grey = np.float32(0.299) * red + np.float32(0.587) * green + np.float32(0.114) * blue
+        white = np.float32(1.5) * grey + np.float32(127.5)
+        snow = np.float32(flakes[i]) + np.float32(others[i]) + np.float32(0.5)
+        target[3 * i] = _white(mix * red + rest * max(red, white) + snow)
+        target[3 * i + 1] = _white(mix * green + rest * max(green, white) + snow)
+        target[3 * i + 2] = _white(mix * blue + rest * max(blue, white) + snow)
     return out
+
+
+@kernel
+def _white(value: np.float32) -> int:
+    return np.int32(min(value, np.float32(255)))

@@ -1,6 +1,9 @@
 """Spatter: drops of water or mud on the lens, from a smoothed and thresholded noise field."""
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from robustlib.corruptions.borders import pad
 from robustlib.corruptions.edges import distances, find_edges
@@ -39,8 +42,7 @@ def spatter(
         covered = (np.float32(mean) + np.float32(deviation) * noise >= threshold).astype(np.float32)
         return _cover(image, smooth_field(covered, strength))
     drops = _fill_drops(noise, np.float32(mean), np.float32(deviation), np.float32(threshold))
-    wetness = drops * _relief(distances(find_edges(drops, 50, 150), DEEPEST))
-    return _add(image, wetness * np.float32(strength / max(wetness.max(), 1)))
+    return _add(image, drops, _relief(distances(find_edges(drops, 50, 150), DEEPEST)), np.float32(strength))
 
 
 @kernel
@@ -53,36 +55,39 @@ def _fill_drops(noise: Floats, mean: np.float32, deviation: np.float32, threshol
     return out
 
 
-def _relief(depth: Floats) -> Floats:
+def _relief(depth: Floats) -> Pixels:
     """Turn depths into light from one side: equalise their histogram, emboss, smooth."""
-    equal = _equalise(_box_blur(pad(depth[..., None], 1, 1, True)).astype(np.uint8))
+    equal = _equalise(_box_blur(pad(depth[..., None], 1, 1, True), np.float32(0)))
     embossed = _emboss(pad(equal[..., None], 1, 1, True))
-    return np.floor(_box_blur(pad(embossed[..., None], 1, 1, True)) + np.float32(0.5))
+    return _box_blur(pad(embossed[..., None], 1, 1, True), np.float32(0.5))
 
 
 @kernel
-def _box_blur(padded: Floats) -> Floats:
+def _box_blur(padded: npt.NDArray[Any], rounding: np.float32) -> Pixels:
+    """Average over 3 x 3 pixels, add `rounding` and cut off the fraction."""
     height, width = padded.shape[0] - 2, padded.shape[1] - 2
-    out, sums = np.empty((height, width), np.float32), np.empty(width + 2, np.float32)
+    out, sums = np.empty((height, width), np.uint8), np.empty(width + 2, np.float32)
     for y in range(height):
+        above, middle, below, target = padded[y], padded[y + 1], padded[y + 2], out[y]
         for x in range(width + 2):
-            sums[x] = np.float32(padded[y, x]) + np.float32(padded[y + 1, x]) + np.float32(padded[y + 2, x])
+            sums[x] = np.float32(above[x]) + np.float32(middle[x]) + np.float32(below[x])
         for x in range(width):
-            out[y, x] = (sums[x] + sums[x + 1] + sums[x + 2]) * np.float32(1 / 9)
+            target[x] = np.int32((sums[x] + sums[x + 1] + sums[x + 2]) * np.float32(1 / 9) + rounding)
     return out
 
 
 @kernel
 def _equalise(values: Pixels) -> Pixels:
-    counts, table = np.zeros(256, np.int64), np.zeros(256, np.uint8)
+    """Map the values so that their histogram becomes as flat as it can, with the lowest at 0."""
+    counts, table = np.zeros((4, 256), np.int64), np.zeros(256, np.uint8)
     flat = values.reshape(-1)
     for i in range(flat.size):
-        counts[flat[i]] += 1
+        counts[i & 3, flat[i]] += 1  # four counts in turn, because a count that waits for the last one is slow
     lowest = flat.min()
-    others = max(flat.size - counts[lowest], 1)
+    others = max(flat.size - counts[:, lowest].sum(), 1)
     seen = 0
     for value in range(lowest + 1, 256):
-        seen += counts[value]
+        seen += counts[:, value].sum()
         table[value] = np.float32(255) * np.float32(seen) / np.float32(others) + np.float32(0.5)
     out = np.empty_like(values)
     target = out.reshape(-1)
@@ -97,22 +102,30 @@ def _emboss(padded: Pixels) -> Pixels:
     height, width = padded.shape[0] - 2, padded.shape[1] - 2
     out = np.empty((height, width), np.uint8)
     for y in range(height):
-        above, middle, below = padded[y], padded[y + 1], padded[y + 2]
+        above, middle, below, target = padded[y], padded[y + 1], padded[y + 2], out[y]
         for x in range(width):
-            light = np.int32(middle[x + 1] + middle[x + 2] + below[x + 1] + 2 * below[x + 2])
-            shadow = np.int32(2 * above[x] + above[x + 1] + middle[x])
-            out[y, x] = min(max(light - shadow, 0), 255)
+            light = np.int16(middle[x + 1]) + np.int16(middle[x + 2]) + np.int16(below[x + 1]) + 2 * np.int16(below[x + 2])
+            shadow = 2 * np.int16(above[x]) + np.int16(above[x + 1]) + np.int16(middle[x])
+            target[x] = min(max(np.int16(light - shadow), np.int16(0)), np.int16(255))
     return out
 
 
 @kernel
-def _add(image: Pixels, wetness: Floats) -> Pixels:
+def _add(image: Pixels, drops: Pixels, relief: Pixels, strength: np.float32) -> Pixels:
+    """Add water as bright as the product of drops and relief, which becomes `strength` at its highest."""
     out = np.empty_like(image)
-    for y in range(image.shape[0]):
-        for x in range(image.shape[1]):
-            for channel in range(3):
-                value = image[y, x, channel] + wetness[y, x] * np.float32(WATER[channel]) + np.float32(0.5)
-                out[y, x, channel] = min(value, np.float32(255))
+    source, target = image.reshape(-1), out.reshape(-1)
+    drop, light = drops.reshape(-1), relief.reshape(-1)
+    highest = np.uint16(1)
+    for i in range(drop.size):
+        highest = max(highest, np.uint16(np.uint16(drop[i]) * np.uint16(light[i])))
+    scale = strength / np.float32(highest)
+    red, green, blue = np.float32(WATER[0]), np.float32(WATER[1]), np.float32(WATER[2])
+    for i in range(drop.size):
+        wet = scale * np.float32(drop[i]) * np.float32(light[i])
+        target[3 * i] = _round(np.float32(source[3 * i]) + wet * red)
+        target[3 * i + 1] = _round(np.float32(source[3 * i + 1]) + wet * green)
+        target[3 * i + 2] = _round(np.float32(source[3 * i + 2]) + wet * blue)
     return out
 
 
@@ -120,10 +133,17 @@ def _add(image: Pixels, wetness: Floats) -> Pixels:
 def _cover(image: Pixels, mask: Floats) -> Pixels:
     """Lay mud over the image where the mask is at least 0.8, as opaque as the mask is high."""
     out = np.empty_like(image)
-    for y in range(image.shape[0]):
-        for x in range(image.shape[1]):
-            opacity = mask[y, x] if mask[y, x] >= np.float32(0.8) else np.float32(0)
-            for channel in range(3):
-                value = np.float32(image[y, x, channel])
-                out[y, x, channel] = value + opacity * (np.float32(MUD[channel]) - value) + np.float32(0.5)
+    source, target, flat = image.reshape(-1), out.reshape(-1), mask.reshape(-1)
+    red, green, blue = np.float32(MUD[0]), np.float32(MUD[1]), np.float32(MUD[2])
+    for i in range(flat.size):
+        opacity = flat[i] if flat[i] >= np.float32(0.8) else np.float32(0)
+        rest = np.float32(1) - opacity
+        target[3 * i] = _round(rest * np.float32(source[3 * i]) + opacity * red)
+        target[3 * i + 1] = _round(rest * np.float32(source[3 * i + 1]) + opacity * green)
+        target[3 * i + 2] = _round(rest * np.float32(source[3 * i + 2]) + opacity * blue)
     return out
+
+
+@kernel
+def _round(value: np.float32) -> int:
+    return np.int32(min(value + np.float32(0.5), np.float32(255)))
