@@ -14,12 +14,7 @@ from robustlib.errors import InvalidValueError
 from robustlib.metrics.arrays import Array, warn_undefined
 from robustlib.metrics.configurations import configurations
 from robustlib.metrics.corruption_error import reference_model
-from robustlib.metrics.drops import (
-    TIERS,
-    accuracy_drop,
-    tier_of,
-    visual_gain,
-)
+from robustlib.metrics.drops import TIERS, accuracy_drop, tier_of, visual_gain
 from robustlib.metrics.rates import BASELINES, BenchScores, Rates
 from robustlib.metrics.severity_mismatch import scaling_slopes
 from robustlib.metrics.vlm_intervals import Estimate, Statistic, estimate, summarise, tier_probabilities
@@ -53,8 +48,9 @@ def model_table(
         UnknownNameError: the reference is not among the models.
     """
     _warn_without_gain(scores)
-    chosen = reference or reference_model(scores.rates().clean, scores.models)
-    statistic = partial(model_metrics, models=scores.models, reference=chosen)
+    if reference is None:
+        reference = reference_model(scores.rates().clean, scores.models)
+    statistic = partial(model_metrics, models=scores.models, reference=reference)
     return _long(estimate(scores, statistic, resamples, seed), "model", scores.models)
 
 

@@ -8,18 +8,9 @@ from robustlib.errors import InvalidValueError
 from robustlib.metrics.configurations import SUITE, configurations
 from robustlib.metrics.rates import BASELINES, BenchScores
 
-_COLUMNS = [
-    "model",
-    "dataset",
-    "split",
-    "question_id",
-    "image_id",
-    "category",
-    "suite",
-    "family",
-    "variant",
-    "severity",
-]
+_SOURCE = ["model", "dataset", "split", "question_id", "image_id", "category"]
+_CONDITION = ["suite", "family", "variant", "severity"]
+_STATUSES = ["ok", "no_answer", "truncated", "error"]
 
 
 def bench_scores(predictions: pd.DataFrame) -> BenchScores:
@@ -35,7 +26,13 @@ def bench_scores(predictions: pd.DataFrame) -> BenchScores:
         InvalidValueError: a column, a condition or a question is missing, a question stands twice, has two images or
             categories, a score is neither 0 nor 1, or there is more than one data set and split.
     """
-    rows = _rows_of(predictions)
+    rows = _rows_of(predictions, "score")
+    wrong = rows.loc[~rows["score"].isin((0, 1))]
+    if len(wrong):
+        raise InvalidValueError(
+            f"VLM-RobustBench counts answers as right (1) or wrong (0), got the score {wrong['score'].iloc[0]} "
+            f"of model {wrong['model'].iloc[0]} for question {wrong['question_id'].iloc[0]!r}."
+        )
     questions = rows[["question_id", "image_id", "category"]].drop_duplicates().sort_values("question_id")
     twice = questions.loc[questions["question_id"].duplicated(), "question_id"]
     if len(twice):
@@ -61,26 +58,43 @@ def bench_scores(predictions: pd.DataFrame) -> BenchScores:
     )
 
 
+def status_shares_by_condition(predictions: pd.DataFrame) -> pd.DataFrame:
+    """Return how many answers of each model could be had under each condition, to stand beside every accuracy.
+
+    Args:
+        predictions: as for `bench_scores`, with the column ``status``.
+
+    Returns:
+        Columns ``model``, ``condition`` ("clean", "no_image", "fog:low", "flip_v", ...), ``rows``, then the share of
+        each status in percent.
+
+    Raises:
+        InvalidValueError: as `bench_scores`, but for conditions and questions that are missing.
+    """
+    rows = _rows_of(predictions, "status")
+    counts = pd.crosstab([rows["model"], rows["condition"]], rows["status"])
+    total = counts.sum(axis=1)
+    shares = 100 * counts.div(total, axis=0).reindex(columns=_STATUSES, fill_value=0.0)
+    table = total.rename("rows").to_frame().join(shares).reset_index()
+    return table.assign(condition=table["condition"].map(dict(enumerate(_conditions()))))
+
+
 def _conditions() -> list[str]:
     return [*BASELINES, *map(str, configurations())]
 
 
-def _rows_of(predictions: pd.DataFrame) -> pd.DataFrame:
-    absent = [name for name in [*_COLUMNS, "score"] if name not in predictions.columns]
+def _rows_of(predictions: pd.DataFrame, value: str) -> pd.DataFrame:
+    """Return the rows of this benchmark, with one column of values and the place of their condition among the 135."""
+    columns = [*_SOURCE, *_CONDITION, value]
+    absent = [name for name in columns if name not in predictions.columns]
     if absent:
         raise InvalidValueError(f"The predictions lack the columns {absent}; they have {list(predictions.columns)}.")
     condition = _condition_of(predictions)
-    rows = predictions.loc[condition >= 0, [*_COLUMNS, "score"]].assign(condition=condition[condition >= 0])
+    rows = predictions.loc[condition >= 0, columns].assign(condition=condition[condition >= 0])
     sources = rows[["dataset", "split"]].drop_duplicates()
     if len(sources) != 1:
         names = sorted(f"{dataset}/{split}" for dataset, split in sources.itertuples(index=False))
         raise InvalidValueError(f"The scores must come from one data set and split, got {names or 'no row at all'}.")
-    wrong = rows.loc[~rows["score"].isin((0, 1))]
-    if len(wrong):
-        raise InvalidValueError(
-            f"VLM-RobustBench counts answers as right (1) or wrong (0), got the score {wrong['score'].iloc[0]} "
-            f"of model {wrong['model'].iloc[0]} for question {wrong['question_id'].iloc[0]!r}."
-        )
     return rows
 
 

@@ -23,7 +23,7 @@ from robustlib.metrics.vlm_robustbench import (
     overall_table,
     scaling_table,
 )
-from robustlib.metrics.vlm_scores import bench_scores
+from robustlib.metrics.vlm_scores import bench_scores, status_shares_by_condition
 from robustlib.metrics.vlm_summary import robustness_summary
 from tests.metrics.vlm_table import MODELS, QUESTIONS, hand_made_predictions
 
@@ -218,6 +218,12 @@ def test_an_unreadable_configuration_costs_the_clean_accuracy() -> None:
     for model, clean in (("sure", 75), ("shaky", 50), ("blind", 700 / 12)):
         assert rows[model, "fog", 3]["drop"] == pytest.approx(clean)
         assert rows[model, "fog", 3]["tier"] == "catastrophic"
+    shares = by_keys(status_shares_by_condition(unread), "model", "condition")
+    assert len(shares) == 3 * 135
+    for (_, condition), row in shares.items():
+        expected = [0, 100, 0, 0] if condition == "fog:mid" else [100, 0, 0, 0]
+        assert [row[status] for status in ("ok", "no_answer", "truncated", "error")] == expected
+        assert row["rows"] == 12
 
 
 @settings(max_examples=5)
