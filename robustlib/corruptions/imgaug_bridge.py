@@ -155,11 +155,11 @@ def _augment(augmenter: iaa.Augmenter, image: Pixels, rng: Stream) -> Pixels:
 @contextmanager
 def _unmoved_generators() -> Iterator[None]:
     """Put the global generators back to where they were: some augmenters draw from them, whatever their seed."""
-    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002  # to leave it alone is the point
+    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002 -- to leave it alone is the point
     imgaug = imgaug_random.get_global_rng().state
     try:
         yield
     finally:
         random.setstate(python)
-        np.random.set_state(numpy)  # noqa: NPY002
+        np.random.set_state(numpy)  # noqa: NPY002 -- as above
         imgaug_random.get_global_rng().state = imgaug

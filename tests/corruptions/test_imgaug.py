@@ -3,6 +3,7 @@
 import random
 import subprocess
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import imgaug
@@ -11,13 +12,21 @@ import numpy as np
 import pytest
 import skimage.data
 
-from robustlib.corruptions import corrupt, corrupt_batch, list_corruptions
+from robustlib.corruptions import catalogue, corrupt, corrupt_batch, list_corruptions
 from robustlib.corruptions.imgaug_bridge import as_augmenter, from_augmenter
 from robustlib.data.images import Pixels
 from robustlib.errors import InvalidTypeError, InvalidValueError, UnknownNameError
 
 PHOTOGRAPHS: Any = skimage.data
 IMAGE: Pixels = np.ascontiguousarray(PHOTOGRAPHS.astronaut()[::8, ::8])
+
+
+@pytest.fixture(autouse=True)
+def _forget_custom_corruptions() -> Iterator[None]:
+    """Leave the catalogue as it was, for tests that go through all suites."""
+    yield
+    for name in [name for name in catalogue._catalogue() if name.startswith("custom/")]:
+        del catalogue._catalogue()[name]
 
 
 def pipeline() -> iaa.Augmenter:
@@ -103,7 +112,7 @@ def test_an_augmenter_becomes_a_corruption_of_its_seed_alone(name: str) -> None:
 
 
 def _global_state() -> tuple[str, ...]:
-    numpy = np.random.get_state()  # noqa: NPY002  # whether it moves is the question
+    numpy = np.random.get_state()  # noqa: NPY002 -- whether it moves is the question
     return repr(random.getstate()), repr(numpy), repr(imgaug.random.get_global_rng().state)
 
 

@@ -57,10 +57,9 @@ def test_the_random_crop_keeps_90_percent_and_can_begin_anywhere() -> None:
 
 
 def test_questions_on_one_image_see_the_same_crop() -> None:
-    seeds = [image_seed(0, image_id) for image_id in ("a", "a", "b")]
-    first, second, other = (changed(IMAGE, "crop_random90", seed) for seed in seeds)
-    np.testing.assert_array_equal(first, second)
-    assert not np.array_equal(first, other)
+    first, again, *others = (changed(IMAGE, "crop_random90", image_seed(0, image_id)) for image_id in "aabcdefgh")
+    np.testing.assert_array_equal(first, again)
+    assert not all(np.array_equal(first, other) for other in others)
 
 
 def test_rescaling_is_bicubic_to_half_and_back() -> None:
@@ -75,12 +74,3 @@ def test_brightness_is_a_blend_with_black_but_rounded(name: str, factor: float) 
     enhanced = np.asarray(ImageEnhance.Brightness(Image.fromarray(IMAGE)).enhance(factor)).astype(int)  # cuts decimals
     assert set(np.unique(changed(IMAGE, name) - enhanced)) <= {0, 1}
     assert np.abs(changed(IMAGE, name) - np.minimum(IMAGE * factor, 255)).max() <= 0.5 + 1e-6
-
-
-@pytest.mark.parametrize("size", [(1, 1), (1, 500), (2, 3)])
-def test_tiny_images_are_taken(size: tuple[int, int]) -> None:
-    image = np.random.default_rng(0).integers(0, 256, (*size, 3), np.uint8)
-    for corruption in list_corruptions(SUITE):
-        result = corrupt(image, corruption.key, 1)
-        assert result.size > 0
-        assert corruption.name.startswith("crop") or result.shape == image.shape
