@@ -27,7 +27,7 @@ from robustlib.data.images import ImageLike, Pixels, to_rgb
 
 CORRUPTIONS = [corruption for suite in list_suites() for corruption in list_corruptions(suite)]
 RESIZING = {"downsample", "crop_center", "crop_random"}  # functions that are to change the size
-SIZES = [(1, 1), (1, 500), (33, 17)]
+SIZES = [(1, 1), (2, 3), (1, 500), (33, 17)]
 CHEAP = ["imagenet_c/gaussian_noise", "imagenet_c/contrast", "imagenet_c/gaussian_blur", "imagenet_c/zoom_blur"]
 EACH = pytest.mark.parametrize("corruption", CORRUPTIONS, ids=lambda corruption: corruption.key)
 
@@ -125,11 +125,12 @@ def test_severity_0_is_the_image_itself_as_rgb(corruption: Corruption, kind: str
 
 @EACH
 def test_a_seed_gives_the_same_bytes_and_decides_where_the_row_says_so(corruption: Corruption) -> None:
-    image = picture(48, 40)
+    image = picture(48, 40) // 4 * 3 + 50  # neither black nor white, so that stretching its contrast changes it
     for severity in corruption.severities:
         results = [corrupt(image, corruption.key, severity, seed).tobytes() for seed in range(6)]
         assert corrupt(image, corruption.key, severity, 5).tobytes() == results[5]
         assert (len(set(results)) > 1) == corruption.random
+        assert image.tobytes() not in results
 
 
 @EACH
