@@ -11,7 +11,6 @@ from scipy import stats
 
 from robustlib.corruptions import corrupt, find_corruption
 from robustlib.corruptions.bits import fill, word
-from robustlib.corruptions.fields import normal_field
 from robustlib.corruptions.stream import Stream
 from robustlib.corruptions.tables import normal_table, photon_table
 
@@ -110,12 +109,15 @@ def test_gaussian_noise_has_the_distribution_of_rounded_normal_numbers(level: in
 
 
 def test_noise_reaches_4_sigma_as_often_as_it_should() -> None:
-    field = normal_field(2048, 2048, np.uint64(5))
-    beyond = int((np.abs(field) > 4).sum())
-    low, high = stats.binom.interval(1 - ALPHA, field.size, 2 * stats.norm.sf(4))
+    """Severity 1 has a sigma of 20.4 levels, so that nothing is clipped; 82 levels and more began as 81.5 and more."""
+    noise = corrupt(np.full((1024, 1024, 3), 128, np.uint8), "imagenet_c/gaussian_noise", 1).reshape(-1) - 128.0
+    sigma = 0.08 * 255
+    beyond = int((np.abs(noise) >= 82).sum())
+    low, high = stats.binom.interval(1 - ALPHA, noise.size, 2 * stats.norm.sf(81.5 / sigma))
     assert low <= beyond <= high
-    assert abs(stats.skew(field, axis=None)) < 4 * np.sqrt(6 / field.size)
-    assert stats.kurtosis(field, axis=None) == pytest.approx(0, abs=0.01)
+    assert noise.std() == pytest.approx(np.hypot(sigma, np.sqrt(1 / 12)), rel=0.002)
+    assert abs(stats.skew(noise)) < stats.norm.isf(ALPHA / 2) * np.sqrt(6 / noise.size)
+    assert stats.kurtosis(noise) == pytest.approx(0, abs=0.015)
 
 
 @pytest.mark.parametrize("photons", PHOTONS)
