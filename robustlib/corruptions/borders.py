@@ -1,7 +1,5 @@
 """What lies beyond the border of an image, made once so that no filter has to ask."""
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -9,20 +7,20 @@ from robustlib.corruptions.kernel import kernel
 
 
 @kernel
-def pad(image: npt.NDArray[Any], rows: int, columns: int, mirror: bool) -> npt.NDArray[Any]:
-    """Return an image with a border: above and below of `rows` pixels, left and right of `columns`.
+def pad(image: npt.NDArray[np.unsignedinteger], rows: int, columns: int, mirror: bool) -> npt.NDArray[np.uint16]:
+    """Return an image with a border, in 16 bits so that neighbours can be added.
 
     Args:
-        image: H x W x C.
-        rows: may exceed H.
-        columns: may exceed W.
+        image: bytes or 16-bit numbers H x W x C.
+        rows: height of the border above and below; may exceed H.
+        columns: width of the border left and right; may exceed W.
         mirror: continue by reflection about the edge pixels (c b | a b c), else by repeating them (a a | a b c).
 
     Returns:
         A new array of (H + 2 rows) x ((W + 2 columns) C), the channels of a pixel side by side.
     """
     height, width, channels = image.shape
-    out = np.empty((height + 2 * rows, (width + 2 * columns) * channels), image.dtype)
+    out = np.empty((height + 2 * rows, (width + 2 * columns) * channels), np.uint16)
     flat, left, right = image.reshape(height, -1), columns * channels, (columns + width) * channels
     for y in range(out.shape[0]):
         source, target = flat[_inside(y - rows, height, mirror)], out[y]

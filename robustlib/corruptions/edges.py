@@ -5,7 +5,6 @@ import numpy.typing as npt
 
 from robustlib.corruptions.borders import pad
 from robustlib.corruptions.kernel import kernel
-from robustlib.corruptions.smoothing import Floats
 from robustlib.data.images import Pixels
 
 Flags = npt.NDArray[np.bool_]
@@ -13,6 +12,7 @@ Slopes = npt.NDArray[np.int16]
 
 TAN_22_5 = 13573  # in units of 2**-15
 WEAK, STRONG = 1, 2
+FARTHEST = 15  # pixels; the square must fit in a byte
 
 
 def find_edges(grey: Pixels, low: int, high: int) -> Flags:
@@ -22,11 +22,12 @@ def find_edges(grey: Pixels, low: int, high: int) -> Flags:
     """
     ridges = _mark_ridges(*_gradients(pad(grey[..., None], 1, 1, False)), low, high)
     _follow(ridges.reshape(-1), ridges.shape[1])
-    return ridges[1:-1, 1:-1] == STRONG
+    edges: Flags = ridges[1:-1, 1:-1] == STRONG
+    return edges
 
 
 @kernel
-def _gradients(padded: Pixels) -> tuple[Slopes, Slopes, Slopes]:
+def _gradients(padded: npt.NDArray[np.uint16]) -> tuple[Slopes, Slopes, Slopes]:
     """Return the derivatives to the right and down, and their strength with a border of zeros."""
     height, width = padded.shape[0] - 2, padded.shape[1] - 2
     right, down = np.empty((height, width), np.int16), np.empty((height, width), np.int16)
@@ -99,53 +100,56 @@ def _strengthen(marks: Pixels, centre: int, stride: int, waiting: npt.NDArray[np
 
 
 @kernel
-def distances(marks: Flags, limit: int) -> Floats:
-    """Return the Euclidean distance of each pixel to the nearest mark, cut off at `limit`."""
+def distances(marks: Flags) -> npt.NDArray[np.uint16]:
+    """Return the Euclidean distance of each pixel to the nearest mark, in 1/256, cut off at `FARTHEST` pixels.
+
+    A pixel's squared distance is the least, over the columns, of the column's own distance and its offset, squared.
+    """
     height, width = marks.shape
-    stride, farthest = width + 2 * limit, np.int16(limit * limit)
-    squares = np.full((height, stride), farthest)
-    _square_vertical_distances(marks, squares[:, limit : limit + width], np.int16(limit))
-    flat, out = squares.reshape(-1), np.empty((height, width), np.float32)
-    band = max(1, 1024 // stride)
-    nearest = np.empty(band * stride, np.int16)
+    stride = width + 2 * FARTHEST
+    squares = np.full((height, stride), np.uint8(FARTHEST**2))
+    _square_vertical_distances(marks, squares[:, FARTHEST : FARTHEST + width])
+    flat, out = squares.reshape(-1), np.empty((height, width), np.uint16)
+    band = max(1, 2048 // stride)
+    nearest = np.empty(band * stride, np.uint8)
     for top in range(0, height, band):
         count = min(band, height - top)
-        part, start = nearest[: count * stride - 2 * limit], top * stride + limit
+        part, start = nearest[: count * stride - 2 * FARTHEST], top * stride + FARTHEST
         centre = flat[start:]
         for x in range(part.size):
             part[x] = centre[x]
-        for shift in range(1, limit):
-            square = np.int16(shift * shift)
-            if _lower(part, flat[start - shift :], flat[start + shift :], square) <= square:
+        for offset in range(1, FARTHEST):
+            if _lower(part, flat[start - offset :], flat[start + offset :], np.uint8(offset**2)) <= offset**2:
                 break
         for y in range(count):
             row, target = part[y * stride :], out[top + y]
             for x in range(width):
-                target[x] = np.sqrt(np.float32(row[x]))
+                target[x] = np.int32(np.float32(256) * np.sqrt(np.float32(row[x])))
     return out
 
 
 @kernel
-def _lower(nearest: Slopes, left: Slopes, right: Slopes, added: np.int16) -> int:
+def _lower(nearest: Pixels, left: Pixels, right: Pixels, added: np.uint8) -> np.uint8:
     """Lower the numbers to those on either side plus `added` where these are less; return the largest."""
-    largest = np.int16(0)
+    largest, most = np.uint8(0), np.uint8(255 - added)
     for x in range(nearest.size):
-        nearest[x] = min(nearest[x], np.int16(min(left[x], right[x]) + added))
+        beside = np.uint8(min(left[x], right[x], most) + added)
+        nearest[x] = min(nearest[x], beside)
         largest = max(largest, nearest[x])
     return largest
 
 
 @kernel
-def _square_vertical_distances(marks: Flags, squares: Slopes, limit: np.int16) -> None:
-    """Write the squared distance of each pixel to the nearest mark in its column, cut off at `limit`."""
+def _square_vertical_distances(marks: Flags, squares: Pixels) -> None:
+    """Write the squared distance of each pixel to the nearest mark in its column, cut off."""
     height, width = marks.shape
-    steps = np.full((height, width), limit)
+    steps, farthest = np.full((height, width), np.uint8(FARTHEST)), np.uint8(FARTHEST)
     for y in range(height):
         row, above, here = steps[y], steps[max(y - 1, 0)], marks[y]
         for x in range(width):
-            row[x] = np.int16(0) if here[x] else min(np.int16(above[x] + 1), limit)
+            row[x] = np.uint8(0) if here[x] else min(np.uint8(above[x] + 1), farthest)
     for y in range(height - 1, -1, -1):
         row, below, target = steps[y], steps[min(y + 1, height - 1)], squares[y]
         for x in range(width):
-            row[x] = min(row[x], np.int16(below[x] + 1))
+            row[x] = min(row[x], np.uint8(below[x] + 1))
             target[x] = row[x] * row[x]

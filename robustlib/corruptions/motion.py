@@ -8,14 +8,11 @@ import math
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 
 from robustlib.corruptions.borders import pad
 from robustlib.corruptions.kernel import kernel
-from robustlib.corruptions.sums import BAND, Weights, add_row, fixed_weights, round_sums, start_sums
+from robustlib.corruptions.sums import BAND, Weights, add_rows, fixed_weights, start_sums, store_sums
 from robustlib.data.images import Pixels
-
-Offsets = npt.NDArray[np.int64]
 
 
 def blur_along(image: Pixels, radius: int, sigma: float, angle: float) -> Pixels:
@@ -27,14 +24,7 @@ def blur_along(image: Pixels, radius: int, sigma: float, angle: float) -> Pixels
         sigma: of the weights, in pixels.
         angle: of the line, in degrees, clockwise from the right.
     """
-    weights = _trail(radius, sigma)
-    steps = np.arange(weights.size)
-    down = np.ceil(steps * math.sin(math.radians(angle)) - 0.5).astype(np.int64)
-    right = np.ceil(steps * math.cos(math.radians(angle)) - 0.5).astype(np.int64)
-    rows, columns = int(np.abs(down).max()), int(np.abs(right).max())
-    padded = pad(image, rows, columns, False)
-    offsets = (rows + down) * padded.shape[1] + (columns + right) * image.shape[2]
-    return _sum_shifted(image, padded, offsets, weights)
+    return _sum_shifted(image, math.sin(math.radians(angle)), math.cos(math.radians(angle)), _trail(radius, sigma))
 
 
 @cache
@@ -44,19 +34,25 @@ def _trail(radius: int, sigma: float) -> Weights:
 
 
 @kernel
-def _sum_shifted(image: Pixels, padded: Pixels, offsets: Offsets, weights: Weights) -> Pixels:
+def _sum_shifted(image: Pixels, down: float, right: float, weights: Weights) -> Pixels:
+    """Weight the pixels at steps of 1 in a direction, each step rounded to whole pixels."""
     height, width, channels = image.shape
+    steps = np.arange(weights.size)
+    rows = np.ceil(steps * down - 0.5).astype(np.int64)
+    columns = np.ceil(steps * right - 0.5).astype(np.int64)
+    above, left = np.abs(rows).max(), np.abs(columns).max()
+    padded = pad(image, above, left, False)
     out = np.empty_like(image)
-    lines = out.reshape(height, -1)
-    stride, length, flat = padded.shape[1], width * channels, padded.reshape(-1)
+    lines, flat, stride = out.reshape(height, -1), padded.reshape(-1), padded.shape[1]
+    offsets = (above + rows) * stride + (left + columns) * channels
     band = max(1, BAND // stride)
     sums = np.empty(band * stride, np.uint16)
     for top in range(0, height, band):
         count = min(band, height - top)
-        part, start = sums[: (count - 1) * stride + length], top * stride
-        start_sums(part, flat[start + offsets[0] :], weights[0], weights.size)
-        for k in range(1, weights.size):
-            add_row(part, flat[start + offsets[k] :], weights[k])
+        part, start = sums[: (count - 1) * stride + width * channels], top * stride
+        start_sums(part, flat[start + offsets[0] :], weights[0], weights.size // 2)
+        for k in range(1, weights.size - 1, 2):
+            add_rows(part, flat[start + offsets[k] :], flat[start + offsets[k + 1] :], weights[k : k + 2])
         for y in range(count):
-            round_sums(part[y * stride :], lines[top + y])
+            store_sums(part[y * stride :], 8, lines[top + y])
     return out

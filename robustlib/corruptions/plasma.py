@@ -7,8 +7,8 @@ Each step doubles the grid. New values are the mean of their four neighbours plu
 import numpy as np
 
 from robustlib.corruptions.bits import fill
+from robustlib.corruptions.fields import Floats
 from robustlib.corruptions.kernel import kernel
-from robustlib.corruptions.smoothing import Floats
 
 
 @kernel
@@ -55,9 +55,7 @@ def _refine(grid: Floats, finer: Floats, amplitude: np.float32, key: np.uint64, 
 
 
 @kernel
-def _near(
-    a: np.float32, b: np.float32, c: np.float32, d: np.float32, bits: np.uint16, scale: np.float32
-) -> np.float32:
+def _near(a: np.float32, b: np.float32, c: np.float32, d: np.float32, bits: np.uint16, scale: np.float32) -> np.float32:
     """Return the mean of four numbers and a random one of -2**15 .. 2**15 times the scale."""
     return np.float32(0.25) * (a + b + c + d) + (np.float32(bits) - np.float32(32767.5)) * scale
 

@@ -24,9 +24,7 @@ def saturate(image: Pixels, rng: Stream, *, factor: float, added: float) -> Pixe
 @effect
 def contrast(image: Pixels, rng: Stream, *, factor: float) -> Pixels:
     """Scale the distance of each value to its channel's mean."""
-    rows = image.reshape(image.shape[0], -1)
-    means = _column_sums(rows).reshape(-1, 3).sum(axis=0) / (image.shape[0] * image.shape[1])
-    return _scale_about(image, np.tile(means.astype(np.float32), image.shape[1]), np.float32(factor))
+    return _scale_about_means(image, np.float32(factor))
 
 
 @effect
@@ -81,20 +79,28 @@ def _scale_saturation(image: Pixels, factor: np.float32, added: np.float32) -> P
 
 
 @kernel
-def _column_sums(rows: Pixels) -> npt.NDArray[np.uint32]:
-    sums = np.zeros(rows.shape[1], np.uint32)
-    for y in range(rows.shape[0]):
-        for x in range(rows.shape[1]):
-            sums[x] += rows[y, x]
-    return sums
+def _scale_about_means(image: Pixels, factor: np.float32) -> Pixels:
+    out = np.empty_like(image)
+    height = image.shape[0]
+    sources, targets = image.reshape(height, -1), out.reshape(height, -1)
+    means = _column_means(sources)
+    for y in range(height):
+        source, target = sources[y], targets[y]
+        for x in range(source.size):
+            scaled = np.int32((np.float32(source[x]) - means[x]) * factor + means[x] + np.float32(0.5))
+            target[x] = min(max(scaled, np.int32(0)), np.int32(255))
+    return out
 
 
 @kernel
-def _scale_about(image: Pixels, means: npt.NDArray[np.float32], factor: np.float32) -> Pixels:
-    out = np.empty_like(image)
-    source, target = image.reshape(image.shape[0], -1), out.reshape(image.shape[0], -1)
-    for y in range(source.shape[0]):
-        for x in range(source.shape[1]):
-            scaled = np.int32((source[y, x] - means[x]) * factor + means[x] + np.float32(0.5))
-            target[y, x] = min(max(scaled, 0), 255)
-    return out
+def _column_means(rows: Pixels) -> npt.NDArray[np.float32]:
+    """Return the mean of its channel for each column."""
+    sums = np.zeros(rows.shape[1], np.uint32)
+    for y in range(rows.shape[0]):
+        row = rows[y]
+        for x in range(sums.size):
+            sums[x] += row[x]
+    means = np.empty(sums.size, np.float32)
+    for channel in range(3):
+        means[channel::3] = sums[channel::3].sum() / (rows.size // 3)
+    return means

@@ -20,7 +20,8 @@ def jpeg_compression(image: Pixels, rng: Stream, *, quality: int) -> Pixels:
     """Encode as JPEG at a quality of 1 .. 100, and decode."""
     encoded = io.BytesIO()
     Image.fromarray(image).save(encoded, "JPEG", quality=quality)
-    return np.array(Image.open(encoded))
+    decoded = Image.open(encoded).tobytes()  # half the time of np.asarray
+    return np.frombuffer(decoded, np.uint8).reshape(image.shape).copy()
 
 
 @effect

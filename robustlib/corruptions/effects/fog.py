@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from robustlib.corruptions.fields import Floats
 from robustlib.corruptions.kernel import kernel
 from robustlib.corruptions.plasma import plasma
 from robustlib.corruptions.registry import effect
-from robustlib.corruptions.smoothing import Floats
 from robustlib.corruptions.stream import Stream
 from robustlib.data.images import Pixels
 
@@ -36,5 +36,5 @@ def _add_fog(image: Pixels, density: Floats, strength: np.float32) -> Pixels:
 
 
 @kernel
-def _clip(value: np.float32) -> int:
+def _clip(value: np.float32) -> np.int32:
     return np.int32(min(value, np.float32(255)))

@@ -9,7 +9,7 @@ from robustlib.corruptions.bits import word
 from robustlib.corruptions.kernel import kernel
 from robustlib.corruptions.plasma import plasma
 from robustlib.corruptions.registry import effect
-from robustlib.corruptions.smoothing import Floats, smooth_field
+from robustlib.corruptions.smoothing import smooth_image
 from robustlib.corruptions.stream import Stream
 from robustlib.data.images import Pixels
 
@@ -18,6 +18,7 @@ FERNS = 700
 DIRECTIONS = 96  # a sixth of a turn, at which ice branches, is a whole number of these
 UNIT = 1024  # of fixed-point places
 TINT = (0.88, 1.0, 1.07)
+BRIGHTNESS = 152  # levels on average, as the six photographs of frost that ImageNet-C blends
 
 
 @effect
@@ -34,33 +35,34 @@ def _texture() -> Pixels:
     clouds = plasma(SIDE, 1.5, rng.key())
     angles = 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
     steps = np.rint(UNIT * np.stack([np.sin(angles), np.cos(angles)], axis=1)).astype(np.int64)
-    ferns = smooth_field(_draw_ferns(steps, rng.key()), 0.6)
-    grey = 40 + 150 * clouds + ferns
+    ferns = smooth_image(_draw_ferns(steps, rng.key())[..., None], 0.6)[..., 0]
+    grey = np.rint(150 * clouds).astype(np.int64) + ferns
+    grey += BRIGHTNESS - round(int(grey.sum()) / grey.size)  # integers: a sum that no platform rounds differently
     tinted = np.rint(np.clip(grey[..., None] * np.array(TINT, np.float32), 0, 255)).astype(np.uint8)
     tinted.flags.writeable = False
     return tinted
 
 
 @kernel
-def _draw_ferns(steps: npt.NDArray[np.int64], key: np.uint64) -> Floats:
+def _draw_ferns(steps: npt.NDArray[np.int64], key: np.uint64) -> Pixels:
     """Draw stems that branch to both sides, shorter towards the tip."""
-    ice = np.zeros((SIDE, SIDE), np.float32)
+    ice = np.zeros((SIDE, SIDE), np.uint8)
     for fern in range(FERNS):
         bits = word(key, fern)
         y, x = _below(SIDE, bits, 0) * UNIT, _below(SIDE, bits, 16) * UNIT
         direction, length = _below(DIRECTIONS, bits, 32), 20 + _below(100, bits, 48)
         for step in range(length):
             y, x = y + steps[direction, 0], x + steps[direction, 1]
-            _draw_line(ice, y, x, steps[direction], 1, np.float32(110))
+            _draw_line(ice, y, x, steps[direction], 1, 110)
             if step % 4 == 0:
                 reach = (length - step) // 3
-                _draw_line(ice, y, x, steps[(direction + DIRECTIONS // 6) % DIRECTIONS], reach, np.float32(80))
-                _draw_line(ice, y, x, steps[(direction - DIRECTIONS // 6) % DIRECTIONS], reach, np.float32(50))
+                _draw_line(ice, y, x, steps[(direction + DIRECTIONS // 6) % DIRECTIONS], reach, 80)
+                _draw_line(ice, y, x, steps[(direction - DIRECTIONS // 6) % DIRECTIONS], reach, 50)
     return ice
 
 
 @kernel
-def _draw_line(ice: Floats, y: int, x: int, step: npt.NDArray[np.int64], length: int, light: np.float32) -> None:
+def _draw_line(ice: Pixels, y: int, x: int, step: npt.NDArray[np.int64], length: int, light: int) -> None:
     for i in range(length):
         row, column = ((y + i * step[0]) // UNIT) % SIDE, ((x + i * step[1]) // UNIT) % SIDE
         ice[row, column] = max(ice[row, column], light)
@@ -84,7 +86,7 @@ def _blend(image: Pixels, texture: Pixels, top: int, left: int, image_weight: in
             part = row[start : start + 3 * width - x]
             source, target = image[y].reshape(-1)[x:], out[y].reshape(-1)[x:]
             for i in range(part.size):
-                value = (np.int32(source[i] * image_weight) + np.int32(part[i] * frost_weight) + 128) >> 8
+                value = np.int32(source[i] * image_weight + part[i] * frost_weight + 128) >> 8
                 target[i] = min(value, 255)
             x, start = x + part.size, 0
     return out

@@ -3,13 +3,14 @@
 import numpy as np
 import numpy.typing as npt
 
-from robustlib.corruptions.fields import smooth_noise
+from robustlib.corruptions.fields import Floats, smooth_noise
 from robustlib.corruptions.kernel import kernel
 from robustlib.corruptions.packed import ONE, between, pack, unpack
 from robustlib.corruptions.registry import effect
-from robustlib.corruptions.smoothing import Floats
 from robustlib.corruptions.stream import Stream
 from robustlib.data.images import Pixels
+
+Row = tuple[float, float, float]
 
 
 @effect
@@ -27,32 +28,30 @@ def elastic_transform(image: Pixels, rng: Stream, *, strength: float, sigma: flo
     """
     height, width = image.shape[:2]
     unit = min(height, width) * 244 / 224
-    affine = _inverse_affine(height, width, shift * unit, rng)
+    affine = _moved_back(height, width, shift * unit, rng)
     down = smooth_noise(height, width, sigma * unit, 3, rng.key())
     right = smooth_noise(height, width, sigma * unit, 3, rng.key())
-    return _resample(image, down, right, np.float32(strength * unit), affine.astype(np.float32))
+    return _resample(image, down, right, np.float32(strength * unit), np.array(affine, np.float32))
 
 
-def _inverse_affine(height: int, width: int, shift: float, rng: Stream) -> npt.NDArray[np.float64]:
-    """Return the 2 x 3 matrix that maps a pixel (x, y, 1) of the result to its origin (x, y)."""
-    x, y = width // 2, height // 2
+def _moved_back(height: int, width: int, shift: float, rng: Stream) -> tuple[Row, Row]:
+    """Return the rows of the affine matrix that undoes a random move of three points around the centre.
+
+    Applied to a pixel (x, y, 1) of the result, they give the place in the image where it came from.
+    """
     reach = max(min(height, width) // 3, 1)
-    points = np.array([[x + reach, y + reach], [x + reach, y - reach], [x - reach, y - reach]], np.float64)
-    moved = points + np.array([[rng.uniform(-shift, shift) for _ in range(2)] for _ in range(3)])
-    return _through(moved, points)
-
-
-def _through(origins: npt.NDArray[np.float64], images: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the affine map of three points to three others, by Cramer's rule."""
-    (x1, y1), (x2, y2) = origins[1] - origins[0], origins[2] - origins[0]
-    inverse = np.array([[y2, -x2], [-y1, x1]]) / (x1 * y2 - x2 * y1)
-    matrix = np.zeros((2, 3))
-    for row in range(2):
-        first, second = images[1, row] - images[0, row], images[2, row] - images[0, row]
-        matrix[row, 0] = first * inverse[0, 0] + second * inverse[1, 0]
-        matrix[row, 1] = first * inverse[0, 1] + second * inverse[1, 1]
-        matrix[row, 2] = images[0, row] - matrix[row, 0] * origins[0, 0] - matrix[row, 1] * origins[0, 1]
-    return matrix
+    right, left, top, bottom = width // 2 + reach, width // 2 - reach, height // 2 - reach, height // 2 + reach
+    moves = [rng.uniform(-shift, shift) for _ in range(6)]
+    x0, y0 = left + moves[0], top + moves[1]
+    x1, y1 = right + moves[2] - x0, top + moves[3] - y0
+    x2, y2 = right + moves[4] - x0, bottom + moves[5] - y0
+    side = 2 * reach / (x1 * y2 - x2 * y1)
+    to_x = side * (y2 - y1), side * (x1 - x2)
+    to_y = -side * y1, side * x1
+    return (
+        (to_x[0], to_x[1], left - to_x[0] * x0 - to_x[1] * y0),
+        (to_y[0], to_y[1], top - to_y[0] * x0 - to_y[1] * y0),
+    )
 
 
 @kernel

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from robustlib.corruptions.fields import enlarge, normal_field
+from robustlib.corruptions.fields import Floats, enlarge, normal_field
 from robustlib.corruptions.kernel import kernel
 from robustlib.corruptions.motion import blur_along
 from robustlib.corruptions.registry import effect
-from robustlib.corruptions.smoothing import Floats
 from robustlib.corruptions.stream import Stream
 from robustlib.data.images import Pixels
 
@@ -32,7 +31,7 @@ def snow(
     height, width = image.shape[:2]
     crop = int(np.ceil(height / zoom)), int(np.ceil(width / zoom))
     noise = normal_field(crop[0] + 1, crop[1] + 1, rng.key())
-    field = enlarge(noise, _step(height, zoom), _step(width, zoom), height, width, deviation)
+    field = enlarge(np.float32(deviation) * noise, _step(height, zoom), _step(width, zoom), height, width)
     flakes = _cut(field, np.float32(mean), np.float32(threshold))
     layer = blur_along(flakes, radius, sigma, rng.uniform(-135, -45))
     return _cover(image, layer, layer[::-1, ::-1].copy(), np.float32(mix))
@@ -74,5 +73,5 @@ def _cover(image: Pixels, layer: Pixels, turned: Pixels, mix: np.float32) -> Pix
 
 
 @kernel
-def _white(value: np.float32) -> int:
+def _white(value: np.float32) -> np.int32:
     return np.int32(min(value, np.float32(255)))

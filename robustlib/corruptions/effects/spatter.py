@@ -1,22 +1,19 @@
 """Spatter: drops of water or mud on the lens, from a smoothed and thresholded noise field."""
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from robustlib.corruptions.borders import pad
 from robustlib.corruptions.edges import distances, find_edges
-from robustlib.corruptions.fields import normal_field
+from robustlib.corruptions.fields import NORMAL_BYTE, normal_bytes
 from robustlib.corruptions.kernel import kernel
 from robustlib.corruptions.registry import effect
-from robustlib.corruptions.smoothing import Floats, smooth_field
+from robustlib.corruptions.smoothing import smooth_finely
 from robustlib.corruptions.stream import Stream
+from robustlib.corruptions.sums import Levels, Sums
 from robustlib.data.images import Pixels
 
 WATER = (175, 238, 238)
 MUD = (63, 42, 20)
-DEEPEST = 20  # distances to a drop's edge beyond this count as this
 
 
 @effect
@@ -37,42 +34,45 @@ def spatter(
     `strength` pixels.
     """
     height, width = image.shape[:2]
-    noise = smooth_field(normal_field(height, width, rng.key()), sigma)
+    noise = smooth_finely(normal_bytes(height, width, rng.key()), sigma)
+    slope, base = deviation / (2**8 * NORMAL_BYTE), mean - 128 * deviation / NORMAL_BYTE
+    drops = _fill_drops(noise, np.float32(base), np.float32(slope), np.float32(threshold))
     if mud:
-        covered = (np.float32(mean) + np.float32(deviation) * noise >= threshold).astype(np.float32)
-        return _cover(image, smooth_field(covered, strength))
-    drops = _fill_drops(noise, np.float32(mean), np.float32(deviation), np.float32(threshold))
-    return _add(image, drops, _relief(distances(find_edges(drops, 50, 150), DEEPEST)), np.float32(strength))
+        return _cover(image, smooth_finely((drops > 0).view(np.uint8) * np.uint8(255), strength))
+    relief = _relief(distances(find_edges(drops[..., 0], 50, 150)))
+    return _add(image, drops, relief, np.float32(strength))
 
 
 @kernel
-def _fill_drops(noise: Floats, mean: np.float32, deviation: np.float32, threshold: np.float32) -> Pixels:
+def _fill_drops(noise: Sums, base: np.float32, slope: np.float32, threshold: np.float32) -> Pixels:
+    """Return base + slope * noise as bytes H x W x 1, and 0 where that is below the threshold."""
     out = np.empty(noise.shape, np.uint8)
-    for y in range(noise.shape[0]):
-        for x in range(noise.shape[1]):
-            value = mean + deviation * noise[y, x]
-            out[y, x] = min(np.float32(255) * value, np.float32(255)) if value >= threshold else np.float32(0)
+    source, target = noise.reshape(-1), out.reshape(-1)
+    for i in range(source.size):
+        value = base + slope * np.float32(source[i])
+        target[i] = np.int32(min(np.float32(255) * value, np.float32(255))) if value >= threshold else 0
     return out
 
 
-def _relief(depth: Floats) -> Pixels:
-    """Turn depths into light from one side: equalise their histogram, emboss, smooth."""
-    equal = _equalise(_box_blur(pad(depth[..., None], 1, 1, True), np.float32(0)))
+def _relief(depth: Levels) -> Pixels:
+    """Turn depths, in 1/256 pixel, into light from one side: smooth, equalise the histogram, emboss, smooth."""
+    equal = _equalise(_box_blur(pad(depth[..., None], 1, 1, True), 1 / 256, 0))
     embossed = _emboss(pad(equal[..., None], 1, 1, True))
-    return _box_blur(pad(embossed[..., None], 1, 1, True), np.float32(0.5))
+    return _box_blur(pad(embossed[..., None], 1, 1, True), 1, 0.5)
 
 
 @kernel
-def _box_blur(padded: npt.NDArray[Any], rounding: np.float32) -> Pixels:
-    """Average over 3 x 3 pixels, add `rounding` and cut off the fraction."""
+def _box_blur(padded: Levels, scale: float, rounding: float) -> Pixels:
+    """Average over 3 x 3 pixels, multiply by a scale, add `rounding` and cut off the fraction."""
     height, width = padded.shape[0] - 2, padded.shape[1] - 2
-    out, sums = np.empty((height, width), np.uint8), np.empty(width + 2, np.float32)
+    out, sums = np.empty((height, width), np.uint8), np.empty(width + 2, np.uint16)
+    factor, added = np.float32(scale / 9), np.float32(rounding)
     for y in range(height):
         above, middle, below, target = padded[y], padded[y + 1], padded[y + 2], out[y]
         for x in range(width + 2):
-            sums[x] = np.float32(above[x]) + np.float32(middle[x]) + np.float32(below[x])
+            sums[x] = above[x] + middle[x] + below[x]
         for x in range(width):
-            target[x] = np.int32((sums[x] + sums[x + 1] + sums[x + 2]) * np.float32(1 / 9) + rounding)
+            target[x] = np.int32(np.float32(np.uint16(sums[x] + sums[x + 1] + sums[x + 2])) * factor + added)
     return out
 
 
@@ -97,14 +97,16 @@ def _equalise(values: Pixels) -> Pixels:
 
 
 @kernel
-def _emboss(padded: Pixels) -> Pixels:
+def _emboss(padded: Levels) -> Pixels:
     """Correlate with (-2 -1 0 / -1 1 1 / 0 1 2) and clip."""
     height, width = padded.shape[0] - 2, padded.shape[1] - 2
     out = np.empty((height, width), np.uint8)
     for y in range(height):
         above, middle, below, target = padded[y], padded[y + 1], padded[y + 2], out[y]
         for x in range(width):
-            light = np.int16(middle[x + 1]) + np.int16(middle[x + 2]) + np.int16(below[x + 1]) + 2 * np.int16(below[x + 2])
+            light = (
+                np.int16(middle[x + 1]) + np.int16(middle[x + 2]) + np.int16(below[x + 1]) + 2 * np.int16(below[x + 2])
+            )
             shadow = 2 * np.int16(above[x]) + np.int16(above[x + 1]) + np.int16(middle[x])
             target[x] = min(max(np.int16(light - shadow), np.int16(0)), np.int16(255))
     return out
@@ -130,13 +132,14 @@ def _add(image: Pixels, drops: Pixels, relief: Pixels, strength: np.float32) -> 
 
 
 @kernel
-def _cover(image: Pixels, mask: Floats) -> Pixels:
-    """Lay mud over the image where the mask is at least 0.8, as opaque as the mask is high."""
+def _cover(image: Pixels, mask: Sums) -> Pixels:
+    """Lay mud over the image where the mask is at least 0.8 of 255 * 2**8, as opaque as the mask is high."""
     out = np.empty_like(image)
     source, target, flat = image.reshape(-1), out.reshape(-1), mask.reshape(-1)
     red, green, blue = np.float32(MUD[0]), np.float32(MUD[1]), np.float32(MUD[2])
     for i in range(flat.size):
-        opacity = flat[i] if flat[i] >= np.float32(0.8) else np.float32(0)
+        height = np.float32(flat[i]) * np.float32(1 / (255 * 2**8))
+        opacity = height if height >= np.float32(0.8) else np.float32(0)
         rest = np.float32(1) - opacity
         target[3 * i] = _round(rest * np.float32(source[3 * i]) + opacity * red)
         target[3 * i + 1] = _round(rest * np.float32(source[3 * i + 1]) + opacity * green)
@@ -145,5 +148,5 @@ def _cover(image: Pixels, mask: Floats) -> Pixels:
 
 
 @kernel
-def _round(value: np.float32) -> int:
+def _round(value: np.float32) -> np.int32:
     return np.int32(min(value + np.float32(0.5), np.float32(255)))
