@@ -18,15 +18,13 @@ from transformers.models.vilt.modeling_vilt import ViltEmbeddings
 from robustlib.data.images import Pixels
 from robustlib.models.base import Answer, Prompt
 from robustlib.models.checkpoint import Checkpoint, distinct_images
-from robustlib.models.ranking import best_answer, best_option
+from robustlib.models.ranking import Vocabulary
 
 
 class Vilt:
     """A classifier over a fixed vocabulary of answers.
 
-    * Options are ranked by their logits in the vocabulary, case aside. If any option is not in the vocabulary, the
-      status is "no_answer": to rank only the known ones would give away the answer where only it is known.
-    * Without options, the answer is the best of the vocabulary with its softmax probability.
+    * The answer, or the option, is chosen among the checkpoint's labels: see `ranking.Vocabulary`.
     * Without an image, the model sees a grey square (`checkpoint.GREY`).
     * A question longer than the model's position table (40 tokens in the released one) loses its end, as in training.
     """
@@ -35,19 +33,19 @@ class Vilt:
         self.name = name
         self._checkpoint = Checkpoint(source, ViltForQuestionAnswering, ViltImageProcessorPil)
         self._config = self._checkpoint.network.config
-        self._vocabulary = [self._config.id2label[label] for label in range(self._config.num_labels)]
-        self._label_of = {_key(answer): label for label, answer in enumerate(self._vocabulary)}
+        self._vocabulary = Vocabulary(self._config.id2label)
 
     @torch.inference_mode()
     def answer(self, prompts: Sequence[Prompt]) -> list[Answer]:
         """Answer a batch, in order."""
         if not prompts:
             return []
-        return [self._choose(prompt, row) for prompt, row in zip(prompts, self._logits(prompts), strict=True)]
+        rows = self._logits(prompts)
+        return [self._vocabulary.choose(prompt, row) for prompt, row in zip(prompts, rows, strict=True)]
 
     def describe(self) -> dict[str, str | int | float]:
         """Return what could change an answer."""
-        return self._checkpoint.describe(decoding=f"argmax over {len(self._vocabulary)} answers")
+        return self._checkpoint.describe(decoding=f"argmax over {len(self._vocabulary.answers)} answers")
 
     def _logits(self, prompts: Sequence[Prompt]) -> Tensor:
         """Return prompts x vocabulary."""
@@ -67,18 +65,6 @@ class Vilt:
         longest = int(MAX_LONGER_EDGE / MAX_SHORTER_EDGE * processor.size["shortest_edge"])
         widest = longest // processor.size_divisor
         return self._checkpoint.pixel_values(thicken(image, widest))
-
-    def _choose(self, prompt: Prompt, logits: Tensor) -> Answer:
-        if not prompt.options:
-            return best_answer(self._vocabulary, logits)
-        unknown = [option for option in prompt.options if _key(option) not in self._label_of]
-        if unknown:
-            return Answer("", "no_answer", reason=f"options outside the answer vocabulary: {', '.join(unknown)}")
-        return best_option(prompt.options, logits[[self._label_of[_key(option)] for option in prompt.options]])
-
-
-def _key(answer: str) -> str:
-    return answer.strip().lower()
 
 
 def embed_images(embeddings: ViltEmbeddings, pixel_values: Tensor) -> Tensor:
