@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 
-from robustlib.data import easy_vqa
+from robustlib.data import easy_vqa, easy_vqa_choice
 from robustlib.data.images import LazyImage, to_rgb
 from robustlib.data.question import Kind, Question
 from robustlib.data.sampling import stratified
@@ -15,6 +15,7 @@ __all__ = ["Dataset", "Kind", "LazyImage", "Question", "list_datasets", "load_da
 
 _LOADERS: dict[str, Callable[[str], tuple[Question, ...]]] = {
     "easy_vqa": easy_vqa.load,
+    "easy_vqa_choice": easy_vqa_choice.load,
 }
 
 
@@ -39,10 +40,10 @@ class Dataset:
             RobustlibError: an image file cannot be read.
         """
         total = hashlib.sha256()
-        digests = {question.image: question.image.digest() for question in self if question.image is not None}
+        digests = {image: image.digest() for question in self for image in question.images}
         for question in self:
-            record = asdict(replace(question, image=None))
-            record["image"] = None if question.image is None else digests[question.image]
+            record = asdict(replace(question, image=None, more_images=()))
+            record["images"] = [digests[image] for image in question.images]
             total.update(json.dumps(record, sort_keys=True).encode() + b"\n")
         return total.hexdigest()
 

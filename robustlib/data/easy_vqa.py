@@ -11,6 +11,7 @@ from robustlib.errors import UnknownNameError
 
 ANNOTATORS = 10  # the one true answer stands for ten annotators who agree, so VQA accuracy is 0 or 1 in either form
 SHAPES = ("circle", "rectangle", "triangle")
+COLOURS = ("black", "blue", "brown", "gray", "green", "red", "teal", "yellow")
 _SPLITS = {
     "train": (easy_vqa.get_train_questions, easy_vqa.get_train_image_paths),
     "test": (easy_vqa.get_test_questions, easy_vqa.get_test_image_paths),

@@ -36,6 +36,8 @@ class Question:
     """Name of the data set it comes from."""
     meta: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Anything else worth keeping, as JSON values."""
+    more_images: tuple[LazyImage, ...] = ()
+    """Images beyond the first, in the order in which the text and the options name them."""
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
@@ -45,8 +47,13 @@ class Question:
                 f"Question {self.id}: label must be -1 or an index into {len(self.options)} options, got {self.label}."
             )
 
+    @property
+    def images(self) -> tuple[LazyImage, ...]:
+        """All images, in order; empty where the question stands alone."""
+        return () if self.image is None else (self.image, *self.more_images)
+
     def pixels(self) -> Pixels | None:
-        """Return the image as read-only uint8 H x W x 3, or None where there is none.
+        """Return the first image as read-only uint8 H x W x 3, or None where there is none.
 
         Raises:
             RobustlibError: the image is missing or unreadable; the message names the question and the file.

@@ -1,13 +1,14 @@
 """easy-VQA as it is published, and subsets of it that are seeded and stratified."""
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from robustlib.data import Dataset, list_datasets, load_dataset
+from robustlib.data.easy_vqa import SHAPES
 from robustlib.data.images import LazyImage
 from robustlib.data.question import Question
 from robustlib.data.sampling import largest_remainder, stratified
@@ -41,6 +42,35 @@ def test_easy_vqa_questions_are_complete(test_split: Dataset) -> None:
     presence = Counter(question.answers[0] for question in test_split if question.category == "presence")
     assert set(presence) == {"yes", "no"}
     assert presence.total() == 7136  # the package's data/README.md
+
+
+def test_easy_vqa_as_multiple_choice(test_split: Dataset) -> None:
+    choices = load_dataset("easy_vqa_choice", "test")
+    known = {answer for question in test_split for answer in question.answers}
+    for question, source in zip(choices, test_split, strict=True):
+        changed = {"kind", "options", "label", "dataset"}
+        assert {f.name for f in fields(Question) if getattr(question, f.name) != getattr(source, f.name)} <= changed
+        assert question.options[question.label] == source.answers[0]
+        assert len(set(question.options)) == len(question.options)
+        assert set(question.options) <= known
+    kinds = {(question.category, question.kind, len(question.options)) for question in choices}
+    assert kinds == {("shape", "choice", 4), ("colour", "choice", 4), ("presence", "yesno", 2)}
+    assert all(set(SHAPES) < set(question.options) for question in choices if question.category == "shape")
+    assert not any(set(SHAPES) & set(question.options) for question in choices if question.category == "colour")
+    for category in ("shape", "colour"):
+        places = Counter(question.label for question in choices if question.category == category)
+        assert all(abs(places[place] / places.total() - 0.25) < 0.05 for place in range(4))
+
+
+def test_the_options_of_a_question_are_its_own_in_every_sample() -> None:
+    whole = {question.id: question for question in load_dataset("easy_vqa_choice", "test")}
+    part = load_dataset("easy_vqa_choice", "test", fraction=0.01, seed=7)
+    assert all(question == whole[question.id] for question in part)
+    first = part.questions[0]
+    assert (first.id, first.options) == (
+        "test-000030",
+        ("gray", "yellow", "brown", "red"),
+    )  # pinned: sweeps depend on it
 
 
 def test_questions_on_one_image_share_its_identity(test_split: Dataset) -> None:
@@ -87,7 +117,7 @@ def test_a_bad_fraction_is_an_error(fraction: float) -> None:
 
 
 def test_unknown_names_list_near_misses() -> None:
-    assert list_datasets() == ["easy_vqa"]
+    assert "easy_vqa" in list_datasets()
     with pytest.raises(UnknownNameError, match=r"'easyvqa'.*Did you mean 'easy_vqa'"):
         load_dataset("easyvqa", "test")
     with pytest.raises(UnknownNameError, match=r"'tests'.*Did you mean 'test'"):
@@ -134,6 +164,7 @@ CHANGES = {
     "category": "shape",
     "meta": {"hint": 1},
     "image": LazyImage(b"other bytes"),
+    "more_images": (LazyImage(b"some bytes"),),
 }
 
 
