@@ -14,6 +14,7 @@ from PIL import Image
 from robustlib import models
 from robustlib.__main__ import main
 from robustlib.models.base import Answer, Prompt
+from robustlib.models.registry import ADAPTERS, Adapter
 from robustlib.sweep import read_manifest, read_predictions
 
 PROFILE = """
@@ -55,7 +56,7 @@ class Toy:
 @pytest.fixture
 def checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A local folder that `load_model` takes for the toy model."""
-    monkeypatch.setitem(models._ADAPTERS, "toy", f"{__name__}:Toy")
+    monkeypatch.setitem(ADAPTERS, "toy", Adapter(f"{__name__}:Toy", "Toy", ("rank",)))
     folder = tmp_path / "checkpoint"
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps({"model_type": "toy", "fails": "never"}))

@@ -1,8 +1,6 @@
 """Models: adapters that turn prompts into answers, loaded by name.
 
-A checkpoint's `config.json` says which family it is of, and `_ADAPTERS` which class speaks for the family; any other
-image-text-to-text family of transformers is a chat model. A new family is one module and one row. Models without a
-checkpoint of their own are named by a scheme of `_SCHEMES`.
+A checkpoint's `config.json` says which family it is of, and `registry` which class speaks for the family.
 """
 
 from importlib import import_module
@@ -11,18 +9,9 @@ from typing import Any
 from robustlib.errors import RobustlibError, UnknownNameError
 from robustlib.models.base import Answer, Model, Prompt, Status
 from robustlib.models.names import locate, pocket_names
+from robustlib.models.registry import ADAPTERS, CHAT, SCHEMES, Adapter
 
 __all__ = ["Answer", "Model", "Prompt", "Status", "list_models", "load_model"]
-
-_ADAPTERS = {
-    "blip": "robustlib.models.blip:Blip",
-    "vilt": "robustlib.models.vilt:Vilt",
-}
-_CHAT = "robustlib.models.chat:Chat"
-_SCHEMES = {
-    "openai": "robustlib.models.openai:Endpoint",
-    "prior": "robustlib.models.prior:Prior",
-}
 
 
 def list_models() -> list[str]:
@@ -45,8 +34,9 @@ def load_model(name: str, **settings: Any) -> Model:
         RobustlibError: the folder or repository cannot be read, or the hub cannot be reached.
     """
     scheme, _, rest = name.partition(":")
-    adapter, source = (_SCHEMES[scheme], rest) if rest and scheme in _SCHEMES else _find(name)
-    module, _, class_name = adapter.partition(":")
+    revision = settings.get("revision")
+    adapter, source = (SCHEMES[scheme], rest) if rest and scheme in SCHEMES else _find(name, revision)
+    module, _, class_name = adapter.path.partition(":")
     try:
         model: Model = getattr(import_module(module), class_name)(name, source, **settings)
     except OSError as error:
@@ -54,17 +44,17 @@ def load_model(name: str, **settings: Any) -> Model:
     return model
 
 
-def _find(name: str) -> tuple[str, str]:
+def _find(name: str, revision: str | None) -> tuple[Adapter, str]:
     """Return the adapter of a checkpoint, and where the checkpoint lies."""
     source = locate(name)
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 
     from robustlib.models.checkpoint import read_config
 
-    family = read_config(source).get("model_type")
-    if family in _ADAPTERS:
-        return _ADAPTERS[family], source
+    family = read_config(source, revision).get("model_type")
+    if family in ADAPTERS:
+        return ADAPTERS[family], source
     if family in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
-        return _CHAT, source
-    known = [*_ADAPTERS, "any image-text-to-text family of transformers"]
+        return CHAT, source
+    known = [*ADAPTERS, "any image-text-to-text family of transformers"]
     raise UnknownNameError(f"model family of {name}:", family, known)

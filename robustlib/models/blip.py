@@ -26,9 +26,17 @@ class Blip:
     * Without an image, the model sees a grey square (`checkpoint.GREY`).
     """
 
-    def __init__(self, name: str, source: str) -> None:
+    def __init__(self, name: str, source: str, *, revision: str | None = None, dtype: str = "float32") -> None:
+        """Load a checkpoint.
+
+        Args:
+            name: what the record calls it.
+            source: a local folder or a repository of the hub.
+            revision: the repository's branch, tag or commit.
+            dtype: "float32", "bfloat16" or "float16".
+        """
         self.name = name
-        self._checkpoint = Checkpoint(source, BlipForQuestionAnswering, BlipImageProcessorPil)
+        self._checkpoint = Checkpoint(source, BlipForQuestionAnswering, BlipImageProcessorPil, revision, dtype)
         self._network = self._checkpoint.network
         self._text = self._network.config.text_config
         self._answers: tuple[str, ...] = tuple(getattr(self._network.config, "answers", ()))

@@ -12,11 +12,10 @@ from PIL import Image
 from transformers import AutoModelForImageTextToText, BatchFeature
 
 from robustlib.data.images import Pixels
-from robustlib.errors import InvalidValueError, RobustlibError, UnknownNameError
+from robustlib.errors import InvalidValueError, RobustlibError
 from robustlib.models.chat_processors import load_processor
-from robustlib.models.checkpoint import GREY, Checkpoint, no_progress_bars
+from robustlib.models.checkpoint import GREY, Checkpoint, find_dtype, no_progress_bars
 
-_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 _PALIGEMMA = (
     "{% for part in messages[0].content %}{{ '<image>' if part.type == 'image' else 'answer en ' + part.text }}"
     "{% endfor %}"
@@ -29,8 +28,6 @@ class ChatCheckpoint(Checkpoint):
 
     def __init__(self, source: str, revision: str | None, dtype: str, trust_remote_code: bool) -> None:
         """Load from a folder or the hub: safetensors only, and no code of the checkpoint's own unless trusted."""
-        if dtype not in _DTYPES:
-            raise UnknownNameError("dtype", dtype, _DTYPES)
         self.source = source
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self.processor = load_processor(source, revision, trust_remote_code)
@@ -40,7 +37,7 @@ class ChatCheckpoint(Checkpoint):
             self.network = loader.from_pretrained(
                 source,
                 revision=revision,
-                dtype=_DTYPES[dtype],
+                dtype=find_dtype(dtype),
                 use_safetensors=True,
                 trust_remote_code=trust_remote_code,
             )

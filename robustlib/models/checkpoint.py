@@ -13,10 +13,10 @@ import torch
 import transformers
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
-from transformers import BertTokenizer, PreTrainedConfig
+from transformers import AutoTokenizer, PreTrainedConfig
 
 from robustlib.data.images import Pixels
-from robustlib.errors import RobustlibError
+from robustlib.errors import RobustlibError, UnknownNameError
 from robustlib.models.base import Prompt
 from robustlib.models.names import pocket_names
 
@@ -24,14 +24,28 @@ GREY = 128
 """What a model sees that must see an image where the prompt has none: a square of this grey, of the model's size."""
 
 
-def read_config(source: str) -> dict[str, Any]:
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+def find_dtype(name: str) -> torch.dtype:
+    """Return the type of numbers that a network computes with.
+
+    Raises:
+        UnknownNameError: it is none of `DTYPES`.
+    """
+    if name not in DTYPES:
+        raise UnknownNameError("dtype", name, DTYPES)
+    return DTYPES[name]
+
+
+def read_config(source: str, revision: str | None = None) -> dict[str, Any]:
     """Return the checkpoint's `config.json`, with the hub's revision as `_commit_hash`.
 
     Raises:
         RobustlibError: there is none, or the hub cannot be reached.
     """
     try:
-        config: dict[str, Any] = PreTrainedConfig.get_config_dict(source)[0]
+        config: dict[str, Any] = PreTrainedConfig.get_config_dict(source, revision=revision)[0]
     except (OSError, ValueError) as error:
         raise RobustlibError(
             f"Cannot read config.json of the model {source!r}: {' '.join(str(error).split())} A model is a folder here "
@@ -56,23 +70,30 @@ def no_progress_bars() -> Iterator[None]:
 
 
 class Checkpoint:
-    """A network in evaluation mode in float32, with its tokenizer and image processor."""
+    """A network in evaluation mode, with its tokenizer and image processor."""
 
-    def __init__(self, source: str, network: Any, image_processor: Any) -> None:
+    def __init__(
+        self, source: str, network: Any, image_processor: Any, revision: str | None = None, dtype: str = "float32"
+    ) -> None:
         """Load from a folder or the hub: safetensors only, no code of the checkpoint's own.
 
         Args:
             source: a folder, or the name of a hub repository.
             network: transformers' class of the network; Any, as are its objects, whose types are too loose to check.
             image_processor: transformers' class of the image processor that works on PIL, without torchvision.
+            revision: the repository's branch, tag or commit.
+            dtype: a key of `DTYPES`, whatever the weights were saved in.
         """
         self.source = source
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        tokenizer: Any = AutoTokenizer
         with no_progress_bars() if Path(source).is_dir() else nullcontext():
-            self.network = network.from_pretrained(source, dtype=torch.float32, use_safetensors=True)
+            self.network = network.from_pretrained(
+                source, revision=revision, dtype=find_dtype(dtype), use_safetensors=True
+            )
         self.network.to(self.device)
-        self.tokenizer = BertTokenizer.from_pretrained(source)
-        self.image_processor = image_processor.from_pretrained(source)
+        self.tokenizer = tokenizer.from_pretrained(source, revision=revision, trust_remote_code=False)
+        self.image_processor = image_processor.from_pretrained(source, revision=revision)
 
     def tokens(self, texts: Sequence[str]) -> tuple[Tensor, Tensor]:
         """Return token ids and mask, both texts x tokens, padded on the right to the longest.
@@ -88,11 +109,11 @@ class Checkpoint:
         return ids.to(self.device), mask.to(self.device)
 
     def pixel_values(self, image: Pixels) -> Tensor:
-        """Return what the image processor makes of one image: 1 x 3 x height x width."""
+        """Return what the image processor makes of one image: 1 x 3 x height x width, in the network's dtype."""
         pixels: Tensor = self.image_processor(
             image, input_data_format="channels_last", return_tensors="pt"
         ).pixel_values
-        return pixels.to(self.device)
+        return pixels.to(self.device, self.network.dtype)
 
     def describe(self, **details: str | int | float) -> dict[str, str | int | float]:
         """Return the record of the checkpoint, with the adapter's own details."""

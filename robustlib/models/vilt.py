@@ -29,9 +29,17 @@ class Vilt:
     * A question longer than the model's position table (40 tokens in the released one) loses its end, as in training.
     """
 
-    def __init__(self, name: str, source: str) -> None:
+    def __init__(self, name: str, source: str, *, revision: str | None = None, dtype: str = "float32") -> None:
+        """Load a checkpoint.
+
+        Args:
+            name: what the record calls it.
+            source: a local folder or a repository of the hub.
+            revision: the repository's branch, tag or commit.
+            dtype: "float32", "bfloat16" or "float16".
+        """
         self.name = name
-        self._checkpoint = Checkpoint(source, ViltForQuestionAnswering, ViltImageProcessorPil)
+        self._checkpoint = Checkpoint(source, ViltForQuestionAnswering, ViltImageProcessorPil, revision, dtype)
         self._config = self._checkpoint.network.config
         self._vocabulary = Vocabulary(self._config.id2label)
 
@@ -58,7 +66,7 @@ class Vilt:
         logits: Tensor = self._checkpoint.network(
             input_ids=ids, attention_mask=mask, image_embeds=image_embeds, pixel_mask=image_mask.to(ids.device)
         ).logits
-        return logits.cpu()
+        return logits.float().cpu()
 
     def _pixel_values(self, image: Pixels) -> Tensor:
         processor = self._checkpoint.image_processor
