@@ -1,5 +1,6 @@
 """Training the pocket models from scratch on easy-VQA, and the card that says how it went."""
 
+import json
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -12,14 +13,12 @@ import pandas as pd
 import torch
 from torch.nn.utils import clip_grad_norm_
 from tqdm import tqdm
-from transformers import BertTokenizer
 
 from robustlib.data import Question, load_dataset
 from robustlib.models import load_model
 from robustlib.models.base import Model, Prompt
 from robustlib.models.checkpoint import no_progress_bars
-from robustlib.models.recipes import Learner, Recipe, load_recipe
-from robustlib.models.training_data import UNKNOWN_SHARE, TrainingSet, word_tokenizer
+from robustlib.models.recipes import Learner, Recipe, Source, Stage, load_recipe
 from robustlib.seeding import derive_seed
 
 HELD_OUT = 20
@@ -71,19 +70,20 @@ def train(name: str, folder: Path, seed: int = 0, fraction: float = 1.0) -> Trai
     questions = load_dataset("easy_vqa", "train", fraction).questions
     test = load_dataset("easy_vqa", "test", fraction).questions
     training, validation = hold_out(questions)
-    answers = tuple(sorted({question.answers[0] for question in questions}))
-    tokenizer = word_tokenizer(questions)
     start = time.perf_counter()
-    learner = new_learner(recipe, tokenizer, answers, seed)
-    fit(name, learner, recipe, TrainingSet(training, tokenizer, answers), seed)
+    learners = []
+    for stage in recipe.stages:
+        learner = new_learner(stage, questions, seed)
+        fit(f"{name}/{stage.name}".removesuffix("/"), learner, stage, learner.source(training), seed)
+        learners.append(learner)
     seconds = time.perf_counter() - start
-    save(learner, tokenizer, folder)
+    save(recipe, learners, folder)
     model = load_model(str(folder))
     accuracies = {
         "validation": accuracy_by_category(model, validation),
         "test": accuracy_by_category(model, test),
     }
-    parameters = learner.network.num_parameters()
+    parameters = sum(learner.network.num_parameters() for learner in learners)
     result = Training(name, seed, recipe, parameters, torch.get_num_threads(), seconds, accuracies)
     (folder / "README.md").write_text(card(result))
     return result
@@ -95,26 +95,34 @@ def hold_out(questions: Sequence[Question]) -> tuple[list[Question], list[Questi
     return [q for q in questions if q.image_id not in held], [q for q in questions if q.image_id in held]
 
 
-def new_learner(recipe: Recipe, tokenizer: BertTokenizer, answers: tuple[str, ...], seed: int) -> Learner:
+def new_learner(stage: Stage, questions: Sequence[Question], seed: int) -> Learner:
     """Return the untrained network of a seed; the global generator is left as it was."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return recipe.learner(tokenizer, answers)
+        return stage.learner(questions)
 
 
-def fit(name: str, learner: Learner, recipe: Recipe, data: TrainingSet, seed: int) -> None:
-    """Train in place: AdamW, one-cycle learning rate, gradients clipped to norm 1."""
-    draw = torch.Generator().manual_seed(derive_seed("train", name, seed) % 2**63)
+def fit(label: str, learner: Learner, stage: Stage, data: Source, seed: int) -> None:
+    """Train in place: AdamW, one-cycle learning rate, gradients clipped to norm 1.
+
+    Args:
+        label: what the progress bar shows; with the seed, it decides all that is drawn.
+        learner: as new.
+        stage: its phases and batch size.
+        data: the learner's source.
+        seed: see `train`.
+    """
+    draw = torch.Generator().manual_seed(derive_seed("train", label, seed) % 2**63)
     weights = list(learner.network.parameters())
-    steps = [phase.passes * ceil(data.count(phase.categories) / recipe.batch_size) for phase in recipe.phases]
+    steps = [phase.passes * ceil(data.count(phase.categories) / stage.batch_size) for phase in stage.phases]
     learner.network.train()
-    with tqdm(total=sum(steps), desc=name, unit="step", mininterval=1) as bar:
-        for phase, total in zip(recipe.phases, steps, strict=True):
+    with tqdm(total=sum(steps), desc=label, unit="step", mininterval=1) as bar:
+        for phase, total in zip(stage.phases, steps, strict=True):
             optimiser = torch.optim.AdamW(weights, phase.learning_rate, betas=(0.9, 0.98), weight_decay=0.05)
             schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, phase.learning_rate, total, pct_start=0.1)
             for _ in range(phase.passes):
-                order = data.order(phase.categories, recipe.by_image, draw)
-                for batch in data.batches(order, recipe.batch_size, draw):
+                order = data.order(phase.categories, draw)
+                for batch in data.batches(order, stage.batch_size, draw):
                     loss = learner.loss(batch)
                     optimiser.zero_grad()
                     torch.autograd.backward(loss)
@@ -126,11 +134,14 @@ def fit(name: str, learner: Learner, recipe: Recipe, data: TrainingSet, seed: in
     learner.network.eval()
 
 
-def save(learner: Learner, tokenizer: BertTokenizer, folder: Path) -> None:
+def save(recipe: Recipe, learners: Sequence[Learner], folder: Path) -> None:
     """Write a checkpoint that `load_model` reads."""
     with no_progress_bars():
-        learner.save(folder)
-    tokenizer.save_pretrained(folder)
+        for stage, learner in zip(recipe.stages, learners, strict=True):
+            for part in (learner.network, *learner.processors):
+                part.save_pretrained(folder / stage.name)
+    if recipe.config:
+        (folder / "config.json").write_text(json.dumps(recipe.config, indent=2) + "\n")
 
 
 def accuracy_by_category(model: Model, questions: Sequence[Question]) -> dict[str, float]:
@@ -149,8 +160,10 @@ def card(training: Training) -> str:
     """Return the model card of a training, in Markdown."""
     recipe = training.recipe
     phases = [
-        f"{number}. {phase.passes} passes over {', '.join(phase.categories)}; learning rate up to {phase.learning_rate}"
-        for number, phase in enumerate(recipe.phases, 1)
+        f"{stage.name + ': ' if stage.name else ''}{phase.passes} passes over {', '.join(phase.categories)} "
+        f"in batches of {stage.batch_size}; learning rate up to {phase.learning_rate}"
+        for stage in recipe.stages
+        for phase in stage.phases
     ]
     categories = list(training.accuracies["test"])
     rows = [
@@ -163,10 +176,9 @@ def card(training: Training) -> str:
         architecture=recipe.architecture,
         parameters=training.parameters,
         held_out=HELD_OUT,
-        unknown=UNKNOWN_SHARE,
+        shown=recipe.shown,
         seed=training.seed,
-        batch_size=recipe.batch_size,
-        phases="\n".join(phases),
+        phases="\n".join(f"{number}. {phase}" for number, phase in enumerate(phases, 1)),
         seconds=training.seconds,
         threads=training.threads,
         table="\n".join(f"| {' | '.join(row)} |" for row in table),
@@ -181,12 +193,11 @@ _CARD = """\
 ## Data
 
 easy-VQA 1.0 (Victor Zhou, 2019; MIT licence), training split. One image in {held_out} is held out for validation.
-Each time a picture is shown, its object is moved, mirrored or turned, and {unknown:.0%} of the words are hidden as
-[UNK]. No corruption is ever shown.
+{shown}
 
 ## Recipe
 
-From scratch, seed {seed}, AdamW with one-cycle learning rates, batches of {batch_size} questions:
+From scratch, seed {seed}, AdamW with one-cycle learning rates:
 
 {phases}
 

@@ -48,10 +48,25 @@ def word_tokenizer(questions: Sequence[Question]) -> BertTokenizer:
     )
 
 
+def answer_list(questions: Sequence[Question]) -> list[str]:
+    """Return the different answers in alphabetical order; easy-VQA has one right answer a question."""
+    return sorted({question.answers[0] for question in questions})
+
+
 class TrainingSet:
     """Questions as tensors, with each image and each text stored once."""
 
-    def __init__(self, questions: Sequence[Question], tokenizer: BertTokenizer, answers: Sequence[str]) -> None:
+    def __init__(
+        self, questions: Sequence[Question], tokenizer: BertTokenizer, answers: Sequence[str], *, by_image: bool
+    ) -> None:
+        """Take in the questions.
+
+        Args:
+            questions: with images of one size.
+            tokenizer: of the questions' words.
+            answers: what the labels count.
+            by_image: whether questions about one image are shown together: cheaper where they share its encoding.
+        """
         image_of = {question.image_id: question for question in questions}
         text_of = sorted({question.text for question in questions})
         image_ids = list(image_of)
@@ -62,16 +77,17 @@ class TrainingSet:
         self.texts = _places([question.text for question in questions], text_of)
         self.labels = _places([question.answers[0] for question in questions], list(answers))
         self.categories = [question.category for question in questions]
+        self._by_image = by_image
 
     def count(self, categories: Sequence[str]) -> int:
         """Return the number of questions of these categories."""
         return sum(name in categories for name in self.categories)
 
-    def order(self, categories: Sequence[str], by_image: bool, draw: torch.Generator) -> Tensor:
+    def order(self, categories: Sequence[str], draw: torch.Generator) -> Tensor:
         """Return the questions of these categories in a random order, those about one image together if `by_image`."""
         chosen = torch.tensor([place for place, name in enumerate(self.categories) if name in categories])
         shuffled = chosen[torch.randperm(len(chosen), generator=draw)]
-        if not by_image:
+        if not self._by_image:
             return shuffled
         rank = torch.randperm(len(self.pixels), generator=draw)
         return shuffled[rank[self.images[shuffled]].argsort(stable=True)]

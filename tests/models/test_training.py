@@ -1,6 +1,7 @@
 """The recipes: what pictures and words become, what is held out, and that a seed decides the weights."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -12,9 +13,9 @@ from torch import Tensor
 from robustlib.data import Question, load_dataset
 from robustlib.errors import UnknownNameError
 from robustlib.models import load_model
-from robustlib.models.recipes import Phase, Recipe, load_recipe
+from robustlib.models.recipes import Recipe, Stage, load_recipe
 from robustlib.models.training import HELD_OUT, fit, hold_out, new_learner, train_all
-from robustlib.models.training_data import TrainingSet, move, normalise, room_to_move, word_tokenizer
+from robustlib.models.training_data import TrainingSet, answer_list, move, normalise, room_to_move, word_tokenizer
 
 CATEGORIES = ("shape", "colour", "presence")
 
@@ -26,8 +27,11 @@ def questions() -> tuple[Question, ...]:
 
 @pytest.fixture(scope="module")
 def data(questions: tuple[Question, ...]) -> TrainingSet:
-    answers = sorted({question.answers[0] for question in questions})
-    return TrainingSet(questions, word_tokenizer(questions), answers)
+    return training_set(questions, by_image=True)
+
+
+def training_set(questions: Sequence[Question], by_image: bool) -> TrainingSet:
+    return TrainingSet(questions, word_tokenizer(questions), answer_list(questions), by_image=by_image)
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -61,7 +65,7 @@ def test_moving_reaches_every_edge_and_never_beyond() -> None:
 
 def test_pixels_in_training_are_those_the_processor_makes(questions: tuple[Question, ...], data: TrainingSet) -> None:
     for name in ("pocket/vilt", "pocket/blip"):
-        learner = new_learner(load_recipe(name), word_tokenizer(questions), ("yes", "no"), 0)
+        learner = new_learner(load_recipe(name).stages[0], questions, 0)
         processor = learner.image_processor  # type: ignore[attr-defined]  # both recipes have one
         made = processor(questions[0].pixels(), input_data_format="channels_last", return_tensors="pt").pixel_values
         torch.testing.assert_close(normalise(data.pixels[data.images[:1]], processor), made)
@@ -75,20 +79,20 @@ def test_every_known_word_is_a_token_and_others_are_unknown(questions: tuple[Que
     assert tokenizer.decode(tokenizer("[DEC] red")["input_ids"], skip_special_tokens=True) == "red"
 
 
-def test_a_pass_shows_every_question_of_its_categories_once(data: TrainingSet) -> None:
-    for by_image in (False, True):
-        order = data.order(("shape", "colour"), by_image, generator())
+def test_a_pass_shows_every_question_of_its_categories_once(questions: tuple[Question, ...], data: TrainingSet) -> None:
+    for source in (training_set(questions, by_image=False), data):
+        order = source.order(("shape", "colour"), generator())
         assert len(order) == data.count(("shape", "colour"))
         assert len(set(order.tolist())) == len(order)
         assert {data.categories[place] for place in order} == {"shape", "colour"}
-        assert order.tolist() != data.order(("shape", "colour"), by_image, generator(1)).tolist()
-    together = data.images[data.order(CATEGORIES, True, generator())].tolist()
+        assert order.tolist() != source.order(("shape", "colour"), generator(1)).tolist()
+    together = data.images[data.order(CATEGORIES, generator())].tolist()
     changes = sum(one != other for one, other in pairwise(together))
     assert changes == len(set(together)) - 1
 
 
 def test_batches_hold_the_questions_with_few_words_hidden(data: TrainingSet) -> None:
-    order = data.order(CATEGORIES, True, generator())
+    order = data.order(CATEGORIES, generator())
     batches = list(data.batches(order, 50, generator()))
     assert torch.equal(torch.cat([batch.labels for batch in batches]), data.labels[order])
     hidden = total = 0
@@ -110,19 +114,23 @@ def test_no_image_is_both_trained_on_and_held_out(questions: tuple[Question, ...
     assert len(images[1]) == -(-len(images[0] | images[1]) // HELD_OUT)
 
 
+def brief(stage: Stage) -> Stage:
+    return replace(stage, phases=(replace(stage.phases[-1], passes=1),), batch_size=32)
+
+
 def short(name: str) -> Recipe:
-    return replace(load_recipe(name), phases=(Phase(1, CATEGORIES, 1e-3),), batch_size=32)
+    recipe = load_recipe(name)
+    return replace(recipe, stages=tuple(brief(stage) for stage in recipe.stages))
 
 
 @pytest.mark.parametrize("name", ["pocket/vilt", "pocket/blip"])
 def test_the_seed_decides_the_weights(name: str, questions: tuple[Question, ...]) -> None:
-    answers = tuple(sorted({question.answers[0] for question in questions}))
     weights = []
-    few = TrainingSet(questions[:100], word_tokenizer(questions), answers)
+    (stage,) = short(name).stages
     before = torch.get_rng_state()
     for seed in (0, 0, 1):
-        learner = new_learner(short(name), word_tokenizer(questions), answers, seed)
-        fit(name, learner, short(name), few, seed)
+        learner = new_learner(stage, questions, seed)
+        fit(name, learner, stage, learner.source(questions[:100]), seed)
         weights.append(torch.cat([weight.flatten() for weight in learner.network.parameters()]))
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])
