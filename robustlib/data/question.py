@@ -1,6 +1,6 @@
 """The question: the one record that data sets make, perturbations rewrite and models answer."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -64,3 +64,15 @@ class Question:
             return self.image.pixels()
         except RobustlibError as error:
             raise RobustlibError(f"Question {self.id}: {error}") from error
+
+
+def label_of(letter: str, letters: Iterable[str], question_id: str) -> int:
+    """Return the place of the right option's letter among the letters that the options have.
+
+    Raises:
+        InvalidValueError: it is none of them; the message names the question.
+    """
+    places = list(letters)
+    if letter not in places:
+        raise InvalidValueError(f"Question {question_id}: the answer must be one of {places}, got {letter!r}.")
+    return places.index(letter)
