@@ -26,9 +26,13 @@ class UnknownNameError(RobustlibError, LookupError):
 
     def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
         menu = sorted(known)
-        near = get_close_matches(str(name), menu, n=3)
-        hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         names = ", ".join(menu) or "none"
         if len(menu) > _LONGEST_MENU:
             names = f"{len(menu)} names from {menu[0]} to {menu[-1]}"
-        super().__init__(f"Unknown {kind} {name!r}.{hint} Known: {names}.")
+        super().__init__(f"Unknown {kind} {name!r}.{did_you_mean(name, menu)} Known: {names}.")
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """Return " Did you mean ...?" with the known names that a name comes close to, "" where there are none."""
+    near = get_close_matches(str(name), list(known), n=3)
+    return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""

@@ -9,7 +9,8 @@ from typing import Any
 from robustlib.errors import RobustlibError, UnknownNameError
 from robustlib.models.base import Answer, Model, Prompt, Status
 from robustlib.models.names import locate, pocket_names
-from robustlib.models.registry import ADAPTERS, CHAT, SCHEMES, Adapter
+from robustlib.models.registry import ADAPTERS, CHAT, Adapter, find_scheme
+from robustlib.models.settings import check_settings
 
 __all__ = ["Answer", "Model", "Prompt", "Status", "list_models", "load_model"]
 
@@ -27,25 +28,32 @@ def load_model(name: str, **settings: Any) -> Model:
             Face hub, such as "dandelin/vilt-b32-finetuned-vqa" or "Qwen/Qwen3-VL-4B-Instruct"; "openai:MODEL", a model
             behind an OpenAI-compatible endpoint; or "prior:DATASET", the language prior of a data set. Weights are read
             from safetensors files only, and no code that comes with a checkpoint is run.
-        settings: what the adapter takes besides, such as `mode="cot"` or `dtype="bfloat16"`; see its class.
+        settings: what the adapter takes besides, such as `mode="cot"`, `dtype="bfloat16"` or `revision="v1.0"`; see
+            its class.
 
     Raises:
-        UnknownNameError: no such pocket model, or a checkpoint of a family that has no adapter.
+        UnknownNameError: no such model, a checkpoint of a family that has no adapter, or a setting that the adapter
+            does not have; near misses are named.
+        InvalidTypeError: a setting of another type than the adapter takes.
         RobustlibError: the folder or repository cannot be read, or the hub cannot be reached.
     """
-    scheme, _, rest = name.partition(":")
-    revision = settings.get("revision")
-    adapter, source = (SCHEMES[scheme], rest) if rest and scheme in SCHEMES else _find(name, revision)
+    adapter, source = _find(name, settings.get("revision"))
     module, _, class_name = adapter.path.partition(":")
+    model_class = getattr(import_module(module), class_name)
+    check_settings(model_class, settings)
     try:
-        model: Model = getattr(import_module(module), class_name)(name, source, **settings)
-    except OSError as error:
+        model: Model = model_class(name, source, **settings)
+    except RobustlibError:
+        raise
+    except (ImportError, OSError, ValueError) as error:
         raise RobustlibError(f"Cannot load the model {name!r}: {error}") from error
     return model
 
 
-def _find(name: str, revision: str | None) -> tuple[Adapter, str]:
-    """Return the adapter of a checkpoint, and where the checkpoint lies."""
+def _find(name: str, revision: object) -> tuple[Adapter, str]:
+    """Return the adapter of a model, and what it is to be loaded from."""
+    if found := find_scheme(name):
+        return found
     source = locate(name)
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 

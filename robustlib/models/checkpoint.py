@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoTokenizer, PreTrainedConfig
 
 from robustlib.data.images import Pixels
-from robustlib.errors import RobustlibError, UnknownNameError
+from robustlib.errors import InvalidTypeError, RobustlibError, UnknownNameError, did_you_mean
 from robustlib.models.base import Prompt
 from robustlib.models.names import pocket_names
 
@@ -38,18 +38,22 @@ def find_dtype(name: str) -> torch.dtype:
     return DTYPES[name]
 
 
-def read_config(source: str, revision: str | None = None) -> dict[str, Any]:
+def read_config(source: str, revision: object = None) -> dict[str, Any]:
     """Return the checkpoint's `config.json`, with the hub's revision as `_commit_hash`.
 
     Raises:
+        InvalidTypeError: the revision is no text.
         RobustlibError: there is none, or the hub cannot be reached.
     """
+    if not isinstance(revision, str | None):
+        raise InvalidTypeError(f"A revision is the name of a branch, tag or commit, got {revision!r}.")
     try:
         config: dict[str, Any] = PreTrainedConfig.get_config_dict(source, revision=revision)[0]
     except (OSError, ValueError) as error:
         raise RobustlibError(
             f"Cannot read config.json of the model {source!r}: {' '.join(str(error).split())} A model is a folder here "
             f"or a repository of the hub; without a network, choose among {', '.join(pocket_names())}."
+            f"{did_you_mean(source, pocket_names())}"
         ) from error
     if not config:
         raise RobustlibError(f"The folder {source} holds no model: it has no config.json.")

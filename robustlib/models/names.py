@@ -1,10 +1,13 @@
 """Names of checkpoints, and where they lie. Light, so that a list of models is there at once."""
 
+import re
 from pathlib import Path
 
 from robustlib.errors import UnknownNameError
+from robustlib.models.registry import SCHEMES
 
 POCKET = Path(__file__).parent / "pocket"
+_HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 
 
 def pocket_names() -> list[str]:
@@ -22,6 +25,13 @@ def locate(name: str) -> str:
         return str(POCKET.parent / name)
     if name and Path(name).is_dir():
         return name
-    if name.startswith("pocket/") or name.count("/") != 1:
-        raise UnknownNameError("model", name, pocket_names())
+    if name.startswith("pocket/") or not _HUB_NAME.fullmatch(name):
+        raise _unknown(name)
     return name
+
+
+def _unknown(name: str) -> UnknownNameError:
+    scheme, _, rest = name.partition(":")
+    if rest:
+        return UnknownNameError("kind of model", f"{scheme}:", [form.partition(":")[0] + ":" for form in SCHEMES])
+    return UnknownNameError("model", name, [*pocket_names(), *SCHEMES])

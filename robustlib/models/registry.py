@@ -24,6 +24,7 @@ _CHAT_MODES = get_args(Mode)
 ADAPTERS = {
     "blip": Adapter("robustlib.models.blip:Blip", "BlipForQuestionAnswering", ("rank", "generate")),
     "vilt": Adapter("robustlib.models.vilt:Vilt", "ViltForQuestionAnswering", ("rank",)),
+    "vle": Adapter("robustlib.models.vle:Vle", "VleForQuestionAnswering", ("rank",)),
 }
 """By the `model_type` in a checkpoint's `config.json`."""
 
@@ -31,7 +32,16 @@ CHAT = Adapter("robustlib.models.chat:Chat", "AutoModelForImageTextToText", _CHA
 """For any other image-text-to-text family of transformers."""
 
 SCHEMES = {
-    "openai": Adapter("robustlib.models.openai:Endpoint", "", tuple(mode for mode in _CHAT_MODES if mode != "rank")),
-    "prior": Adapter("robustlib.models.prior:Prior", "", ("rank",)),
+    "openai:MODEL": Adapter(
+        "robustlib.models.openai:Endpoint", "served", tuple(mode for mode in _CHAT_MODES if mode != "rank")
+    ),
+    "prior:DATASET": Adapter("robustlib.models.prior:Prior", "none", ("rank",)),
 }
-"""For models without a checkpoint of their own, named "SCHEME:REST"."""
+"""By the form of their names, for models without a checkpoint."""
+
+
+def find_scheme(name: str) -> tuple[Adapter, str] | None:
+    """Return the adapter of a name such as "prior:easy_vqa", and what follows the colon; None for any other name."""
+    scheme, _, rest = name.partition(":")
+    adapters = [adapter for form, adapter in SCHEMES.items() if form.startswith(f"{scheme}:")]
+    return (adapters[0], rest) if adapters and rest else None

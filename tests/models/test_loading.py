@@ -8,24 +8,68 @@ import pytest
 import torch
 from transformers import ViltForQuestionAnswering
 
-from robustlib.errors import RobustlibError, UnknownNameError
+from robustlib.errors import InvalidTypeError, RobustlibError, UnknownNameError
 from robustlib.models import list_models, load_model
 
 
-def test_unknown_pocket_models_list_near_misses() -> None:
-    with pytest.raises(UnknownNameError, match=r"'pocket/vlit'.*Did you mean 'pocket/vilt'"):
-        load_model("pocket/vlit")
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A machine without a network whose hub cache is empty."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
 
 
-@pytest.mark.parametrize("name", ["vilt", "", "a/b/c", "no such folder"])
-def test_names_that_can_be_nothing_list_the_known(name: str) -> None:
-    with pytest.raises(UnknownNameError, match=r"Known: .*pocket/vilt"):
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("pocket/vlit", "'pocket/vilt'"),
+        ("pocketvilt", "'pocket/vilt'"),
+        ("openai", "'openai:MODEL'"),
+        ("prior:", "'prior:DATASET'"),
+        ("opneai:gpt", "'openai:'"),
+        ("Prior:easy_vqa", "'prior:'"),
+        ("prior:easyvqa", "'easy_vqa'"),
+    ],
+)
+def test_unknown_names_list_near_misses(name: str, meant: str) -> None:
+    with pytest.raises(UnknownNameError, match=rf"Did you mean .*{meant}"):
         load_model(name)
 
 
-def test_a_hub_that_cannot_be_reached_is_one_clear_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+@pytest.mark.parametrize("name", ["vilt", "", "a/b/c", "no such folder", "./lost"])
+def test_names_that_can_be_nothing_list_the_known(name: str) -> None:
+    with pytest.raises(UnknownNameError, match=r"Known: openai:MODEL, pocket/.*pocket/vilt, prior:DATASET"):
+        load_model(name)
+
+
+@pytest.mark.usefixtures("offline")
+def test_a_name_that_only_looks_like_one_of_the_hubs_lists_near_misses() -> None:
+    with pytest.raises(RobustlibError, match=r"'poket/vilt'.*Did you mean 'pocket/vilt'"):
+        load_model("poket/vilt")
+
+
+@pytest.mark.parametrize("name", ["pocket/vilt", "pocket/blip", "openai:tiny", "prior:easy_vqa"])
+def test_settings_are_checked_by_name_and_type(name: str) -> None:
+    with pytest.raises(UnknownNameError, match=r"Unknown setting of \w+ 'no_such'\. .*Known: "):
+        load_model(name, no_such=1)
+
+
+def test_near_misses_and_types_of_settings_are_told() -> None:
+    with pytest.raises(UnknownNameError, match=r"setting of Vilt 'dtpye'\. Did you mean 'dtype'\? Known: .*revision"):
+        load_model("pocket/vilt", dtpye="float16")
+    with pytest.raises(UnknownNameError, match="Unknown dtype 'float8'"):
+        load_model("pocket/vilt", dtype="float8")
+    with pytest.raises(InvalidTypeError, match=r"The setting dtype of Vilt must be str, got 16\."):
+        load_model("pocket/vilt", dtype=16)
+    with pytest.raises(InvalidTypeError, match=r"commit, got 1234567\."):
+        load_model("pocket/vilt", revision=1234567)
+    with pytest.raises(InvalidTypeError, match=r"max_new_tokens of Endpoint must be int \| None, got 'many'\."):
+        load_model("openai:tiny", max_new_tokens="many")
+    assert load_model("openai:tiny", timeout=60).name == "openai:tiny"  # a whole number is a number
+
+
+@pytest.mark.usefixtures("offline")
+def test_a_hub_that_cannot_be_reached_is_one_clear_error() -> None:
     with pytest.raises(RobustlibError, match=r"'nobody/nothing'.*pocket/vilt"):
         load_model("nobody/nothing")
 
