@@ -9,6 +9,7 @@ import binascii
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from robustlib.data.images import LazyImage
 from robustlib.data.question import Question, label_of
@@ -17,7 +18,7 @@ from robustlib.errors import InvalidValueError, RobustlibError, UnknownNameError
 _LETTERS = "ABCDE"
 _LONGEST_INDEX = 64  # characters; every picture has more
 _COLUMNS = ("index", "question", "A", "B", "image")
-_READING = {"sep": "\t", "dtype": str, "keep_default_na": False, "index_col": False, "chunksize": 256}
+_ROWS_AT_ONCE = 256
 
 
 def load(path: Path, split: str) -> tuple[Question, ...]:
@@ -45,11 +46,12 @@ def load(path: Path, split: str) -> tuple[Question, ...]:
     return tuple(_question(row, pictures) for row in wanted)
 
 
-def _rows(path: Path) -> Iterator[dict[str, str]]:
+def _rows(path: Path) -> Iterator[dict[Any, str]]:
     import pandas as pd
 
     try:
-        with pd.read_csv(path, **_READING) as chunks:
+        chunks = pd.read_csv(path, sep="\t", dtype=str, keep_default_na=False, index_col=False, chunksize=_ROWS_AT_ONCE)
+        with chunks:
             for chunk in chunks:
                 absent = [name for name in _COLUMNS if name not in chunk]
                 if absent:

@@ -12,6 +12,7 @@ from robustlib.metrics.calibration import (
     reliability_diagram,
     resampled_calibration_error,
 )
+from robustlib.metrics.drops import TIERS, tier_of
 from robustlib.metrics.ece_floor import (
     CalibrationVerdict,
     EceFloor,
@@ -20,6 +21,7 @@ from robustlib.metrics.ece_floor import (
     ece_floor,
     judge_calibration,
 )
+from robustlib.metrics.flips import FlipRates, flip_rates
 from robustlib.metrics.vqa_bench import (
     SUBMETRICS,
     RelativeDrops,
@@ -39,16 +41,31 @@ if TYPE_CHECKING:
     from robustlib.metrics.cube import AccuracyCube, accuracy_cube
     from robustlib.metrics.extensions import extension_summary
     from robustlib.metrics.families import MAIN_FAMILIES, average_over_datasets, family_summary
+    from robustlib.metrics.rates import BenchScores
+    from robustlib.metrics.vlm_robustbench import (
+        category_sensitivity,
+        configuration_table,
+        level_table,
+        mean_configuration_table,
+        model_table,
+        overall_table,
+        scaling_table,
+    )
+    from robustlib.metrics.vlm_scores import bench_scores, status_shares_by_condition
+    from robustlib.metrics.vlm_summary import robustness_summary
     from robustlib.metrics.vqa_bench_frames import corruption_summary, model_summary, status_shares
 
 __all__ = [
     "MAIN_FAMILIES",
     "SUBMETRICS",
+    "TIERS",
     "AccuracyCube",
+    "BenchScores",
     "CalibrationVerdict",
     "ClusterDraws",
     "Consistency",
     "EceFloor",
+    "FlipRates",
     "Interval",
     "RelativeDrops",
     "Reliability",
@@ -57,8 +74,11 @@ __all__ = [
     "answers_to_clear",
     "apply_temperatures",
     "average_over_datasets",
+    "bench_scores",
     "calibration_summary",
+    "category_sensitivity",
     "cluster_bootstrap",
+    "configuration_table",
     "consistency_summary",
     "corruption_summary",
     "debiased_ece",
@@ -69,19 +89,28 @@ __all__ = [
     "family_summary",
     "fit_temperature",
     "fit_temperatures",
+    "flip_rates",
     "judge_calibration",
+    "level_table",
+    "mean_configuration_table",
     "min_max_scale",
     "model_summary",
+    "model_table",
+    "overall_table",
     "percentile_interval",
     "preference_weights",
     "probabilities",
     "relative_drops",
     "reliability_diagram",
     "resampled_calibration_error",
+    "robustness_summary",
+    "scaling_table",
     "severity_aggregated_accuracy",
     "severity_consistency",
     "severity_submetrics",
     "status_shares",
+    "status_shares_by_condition",
+    "tier_of",
     "visual_robustness_error",
     "vqa_accuracy",
 ]
@@ -100,6 +129,17 @@ _MODULE_OF = {
     "MAIN_FAMILIES": "families",
     "average_over_datasets": "families",
     "family_summary": "families",
+    "BenchScores": "rates",
+    "category_sensitivity": "vlm_robustbench",
+    "configuration_table": "vlm_robustbench",
+    "level_table": "vlm_robustbench",
+    "mean_configuration_table": "vlm_robustbench",
+    "model_table": "vlm_robustbench",
+    "overall_table": "vlm_robustbench",
+    "scaling_table": "vlm_robustbench",
+    "bench_scores": "vlm_scores",
+    "status_shares_by_condition": "vlm_scores",
+    "robustness_summary": "vlm_summary",
     "corruption_summary": "vqa_bench_frames",
     "model_summary": "vqa_bench_frames",
     "status_shares": "vqa_bench_frames",
