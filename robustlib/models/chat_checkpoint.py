@@ -14,7 +14,7 @@ from transformers import AutoModelForImageTextToText, BatchFeature
 from robustlib.data.images import Pixels
 from robustlib.errors import InvalidValueError, RobustlibError
 from robustlib.models.chat_processors import load_processor
-from robustlib.models.checkpoint import GREY, Checkpoint, find_dtype, no_progress_bars
+from robustlib.models.checkpoint import GREY, Checkpoint, find_dtype, no_progress_bars, pin_revision
 
 _PALIGEMMA = (
     "{% for part in messages[0].content %}{{ '<image>' if part.type == 'image' else 'answer en ' + part.text }}"
@@ -29,14 +29,15 @@ class ChatCheckpoint(Checkpoint):
     def __init__(self, source: str, revision: str | None, dtype: str, trust_remote_code: bool) -> None:
         """Load from a folder or the hub: safetensors only, and no code of the checkpoint's own unless trusted."""
         self.source = source
+        self.revision = pin_revision(source, revision)
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        self.processor = load_processor(source, revision, trust_remote_code)
+        self.processor = load_processor(source, self.revision, trust_remote_code)
         self.tokenizer, self.image_processor = self.processor.tokenizer, self.processor.image_processor
         loader: Any = AutoModelForImageTextToText
         with no_progress_bars() if Path(source).is_dir() else nullcontext():
             self.network = loader.from_pretrained(
                 source,
-                revision=revision,
+                revision=self.revision,
                 dtype=find_dtype(dtype),
                 use_safetensors=True,
                 trust_remote_code=trust_remote_code,

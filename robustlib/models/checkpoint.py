@@ -14,6 +14,7 @@ import transformers
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoTokenizer, PreTrainedConfig
+from transformers.utils.hub import resolve_revision
 
 from robustlib.data.images import Pixels
 from robustlib.errors import InvalidTypeError, RobustlibError, UnknownNameError, did_you_mean
@@ -39,7 +40,7 @@ def find_dtype(name: str) -> torch.dtype:
 
 
 def read_config(source: str, revision: object = None) -> dict[str, Any]:
-    """Return the checkpoint's `config.json`, with the hub's revision as `_commit_hash`.
+    """Return the checkpoint's `config.json`.
 
     Raises:
         InvalidTypeError: the revision is no text.
@@ -58,6 +59,16 @@ def read_config(source: str, revision: object = None) -> dict[str, Any]:
     if not config:
         raise RobustlibError(f"The folder {source} holds no model: it has no config.json.")
     return config
+
+
+def pin_revision(source: str, revision: str | None) -> str:
+    """Return a hub repository's revision with the commit that it stands for now as its `resolved`.
+
+    All parts of a checkpoint are loaded from this one commit, and the record holds it. Where the commit cannot be
+    learned, or in a folder, it is the name of the revision alone.
+    """
+    asked = revision or "main"
+    return resolve_revision(source, asked) or asked
 
 
 @contextmanager
@@ -89,15 +100,16 @@ class Checkpoint:
             dtype: a key of `DTYPES`, whatever the weights were saved in.
         """
         self.source = source
+        self.revision = pin_revision(source, revision)
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         tokenizer: Any = AutoTokenizer
         with no_progress_bars() if Path(source).is_dir() else nullcontext():
             self.network = network.from_pretrained(
-                source, revision=revision, dtype=find_dtype(dtype), use_safetensors=True
+                source, revision=self.revision, dtype=find_dtype(dtype), use_safetensors=True
             )
         self.network.to(self.device)
-        self.tokenizer = tokenizer.from_pretrained(source, revision=revision, trust_remote_code=False)
-        self.image_processor = image_processor.from_pretrained(source, revision=revision)
+        self.tokenizer = tokenizer.from_pretrained(source, revision=self.revision, trust_remote_code=False)
+        self.image_processor = image_processor.from_pretrained(source, revision=self.revision)
 
     def tokens(self, texts: Sequence[str]) -> tuple[Tensor, Tensor]:
         """Return token ids and mask, both texts x tokens, padded on the right to the longest.
@@ -120,14 +132,19 @@ class Checkpoint:
         return pixels.to(self.device, self.network.dtype)
 
     def describe(self, **details: str | int | float) -> dict[str, str | int | float]:
-        """Return the record of the checkpoint, with the adapter's own details."""
+        """Return the record of the checkpoint, with the adapter's own details.
+
+        The prompt is the question as it is, unless the details say otherwise.
+        """
         return {
             "checkpoint": Path(self.source).name if Path(self.source).is_dir() else self.source,
-            "revision": getattr(self.network.config, "_commit_hash", None) or "local",
+            "revision": "local" if Path(self.source).is_dir() else getattr(self.revision, "resolved", self.revision),
             "fingerprint": self.fingerprint,
+            "network": type(self.network).__name__,
             "processor": type(self.image_processor).__name__,
             "dtype": str(self.network.dtype).removeprefix("torch."),
             "parameters": self.network.num_parameters(),
+            "prompt": "question",
             **details,
         }
 
