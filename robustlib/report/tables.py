@@ -35,6 +35,13 @@ class Column:
     """Heading above neighbouring columns."""
     decimals: int | None = None
     """Printed decimals; None for text."""
+    interval: tuple[str, ...] = ()
+    """Names of the two columns that follow it and hold the ends of its interval, printed in brackets beside it."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its columns in the CSV file."""
+        return self.name, *self.interval
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,7 @@ class Table:
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z0-9_]+", self.name):
             raise InvalidValueError(f"A table's name must be lower-case letters, digits and _, got {self.name!r}.")
-        names = [column.name for column in self.columns]
+        names = [name for column in self.columns for name in column.names]
         if names != list(self.frame.columns):
             raise InvalidValueError(f"Table {self.name} describes the columns {names}, has {list(self.frame.columns)}.")
         if self.frame.empty:
@@ -157,17 +164,20 @@ def extreme_places(frame: pd.DataFrame, columns: Iterable[str], rows: range, lar
 def _printed(table: Table) -> list[list[tuple[Place, str]]]:
     return [
         [
-            ((number, column.name), _cell_text(table, number, column, value))
-            for column, value in zip(table.columns, row, strict=True)
+            ((number, column.name), _cell_text(table, number, column, dict(zip(table.frame.columns, row, strict=True))))
+            for column in table.columns
         ]
         for number, row in enumerate(table.frame.itertuples(index=False, name=None))
     ]
 
 
-def _cell_text(table: Table, row: int, column: Column, value: Any) -> str:
+def _cell_text(table: Table, number: int, column: Column, row: Mapping[str, Any]) -> str:
     if column.decimals is None:
-        return table.labels.get(str(value), str(value))
-    return round_text(float(value), table.row_decimals.get(row, column.decimals))
+        text = str(row[column.name])
+        return table.labels.get(text, text)
+    decimals = table.row_decimals.get(number, column.decimals)
+    value, *ends = (round_text(float(row[name]), decimals) for name in column.names)
+    return value if _UNDEFINED in ends or not ends else f"{value} [{', '.join(ends)}]"
 
 
 def _emphasised(text: str, place: Place, table: Table, bold: str, underlined: str) -> str:

@@ -1,4 +1,5 @@
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,24 @@ def test_csv_keeps_every_bit(values: list[float]) -> None:
         path = write_table(table, folder)[0]
         read = pd.read_csv(path, keep_default_na=False, na_values={"value": ["NaN"]})
     pd.testing.assert_frame_equal(read, frame, check_exact=True, check_dtype=False)
+
+
+def test_an_interval_is_printed_beside_its_number() -> None:
+    ends = {"low": [1.04, np.nan, -0.04], "high": [2.0, np.nan, 0.0]}
+    frame = pd.DataFrame({"model": ["a", "b", "c"], "drop": [1.5, np.nan, 0.0], **ends, "rows": [12, 3, 4]})
+    columns = (Column("model", "Model"), Column("drop", "Drop", "Cost", 1, ("low", "high")), Column("rows", "n", "", 0))
+    table = Table("drops", "Drops", frame, columns, bold=frozenset({(0, "drop")}))
+    assert markdown(table).splitlines()[2:] == [
+        "| Model | Cost<br>Drop | n |",
+        "| :-- | --: | --: |",
+        "| a | **1.5 [1.0, 2.0]** | 12 |",
+        "| b | \N{EN DASH} | 3 |",
+        "| c | 0.0 [0.0, 0.0] | 4 |",
+    ]
+    assert r"\textbf{1.5 [1.0, 2.0]} & 12 \\" in latex(table)
+    assert r" & \multicolumn{1}{c}{Cost} &  \\" in latex(table)
+    with pytest.raises(InvalidValueError, match=r"describes the columns \['model', 'drop', 'high', 'low', 'rows'\]"):
+        Table("drops", "", frame, (columns[0], replace(columns[1], interval=("high", "low")), columns[2]))
 
 
 def test_three_files_are_written_whole_and_the_same_each_time(table: Table, tmp_path: Path) -> None:
