@@ -73,9 +73,9 @@ class TrainingSet:
         self.pixels = _stack([image_of[image_id] for image_id in image_ids])
         self.room = room_to_move(self.pixels)
         self.tokens = padded_tokens(tokenizer, text_of)
-        self.images = _places([question.image_id for question in questions], image_ids)
-        self.texts = _places([question.text for question in questions], text_of)
-        self.labels = _places([question.answers[0] for question in questions], list(answers))
+        self.images = indices([question.image_id for question in questions], image_ids)
+        self.texts = indices([question.text for question in questions], text_of)
+        self.labels = indices([question.answers[0] for question in questions], list(answers))
         self.categories = [question.category for question in questions]
         self._by_image = by_image
 
@@ -103,7 +103,7 @@ class TrainingSet:
             yield Batch(pixels, places, ids.masked_fill(hidden, SPECIAL.index("[UNK]")), self.labels[chosen])
 
 
-def padded_tokens(tokenizer: BertTokenizer, texts: Sequence[str]) -> Tensor:
+def padded_tokens(tokenizer: Any, texts: Sequence[str]) -> Tensor:
     """Return the token ids of texts, padded with 0."""
     rows = tokenizer(list(texts), padding=False)["input_ids"]
     return pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
@@ -152,6 +152,7 @@ def _stack(questions: Sequence[Question]) -> Tensor:
     return torch.from_numpy(np.stack([picture for picture in pictures if picture is not None])).permute(0, 3, 1, 2)
 
 
-def _places(values: Sequence[str], known: Sequence[str]) -> Tensor:
+def indices(values: Sequence[str], known: Sequence[str]) -> Tensor:
+    """Return the index of each value among those known."""
     place_of = {value: place for place, value in enumerate(known)}
     return torch.tensor([place_of[value] for value in values])
