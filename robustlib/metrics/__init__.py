@@ -48,8 +48,10 @@ if TYPE_CHECKING:
         level_table,
         mean_configuration_table,
         model_table,
+        models_with_gain,
         overall_table,
         scaling_table,
+        tier_certainty,
     )
     from robustlib.metrics.vlm_scores import bench_scores, status_shares_by_condition
     from robustlib.metrics.vlm_summary import robustness_summary
@@ -96,6 +98,7 @@ __all__ = [
     "min_max_scale",
     "model_summary",
     "model_table",
+    "models_with_gain",
     "overall_table",
     "percentile_interval",
     "preference_weights",
@@ -110,6 +113,7 @@ __all__ = [
     "severity_submetrics",
     "status_shares",
     "status_shares_by_condition",
+    "tier_certainty",
     "tier_of",
     "visual_robustness_error",
     "vqa_accuracy",
@@ -135,8 +139,10 @@ _MODULE_OF = {
     "level_table": "vlm_robustbench",
     "mean_configuration_table": "vlm_robustbench",
     "model_table": "vlm_robustbench",
+    "models_with_gain": "vlm_robustbench",
     "overall_table": "vlm_robustbench",
     "scaling_table": "vlm_robustbench",
+    "tier_certainty": "vlm_robustbench",
     "bench_scores": "vlm_scores",
     "status_shares_by_condition": "vlm_scores",
     "robustness_summary": "vlm_summary",

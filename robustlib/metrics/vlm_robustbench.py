@@ -28,6 +28,20 @@ from robustlib.metrics.vlm_statistics import (
 )
 
 
+SURE = 0.95
+"""A tier is sure where at least this share of the resamples has the drop in it."""
+
+
+def models_with_gain(scores: BenchScores) -> tuple[str, ...]:
+    """Return the models that answer better with the images than without; all of them if none does.
+
+    Means over models are of these, since the others have no relative corruption error, and no drop to speak of.
+    """
+    rates = scores.rates()
+    gains = visual_gain(rates.clean, rates.no_image) > 0
+    return tuple(model for model, gain in zip(scores.models, gains, strict=True) if gain) or scores.models
+
+
 def model_table(
     scores: BenchScores, resamples: int = 1000, seed: int = 0, reference: str | None = None
 ) -> pd.DataFrame:
@@ -88,6 +102,23 @@ def configuration_table(scores: BenchScores, resamples: int = 1000, seed: int = 
     table = _by_configuration(scores, configuration_metrics, resamples, seed)
     table.insert(0, "model", [model for model in scores.models for _ in configurations()])
     return table
+
+
+def tier_certainty(configurations: pd.DataFrame) -> pd.DataFrame:
+    """Return how many configurations of each model are in each tier, and of how many of them that is sure.
+
+    Args:
+        configurations: from `configuration_table`.
+
+    Returns:
+        Columns ``model``, ``tier``, ``configurations`` and ``sure``: those in the tier in 95 % of the resamples.
+    """
+    verdicts = configurations[["model", "tier"]].assign(
+        sure=[row[f"p_{row['tier']}"] >= SURE for row in configurations.to_dict("records")]
+    )
+    every = pd.MultiIndex.from_product([configurations["model"].unique(), TIERS], names=["model", "tier"])
+    counted = verdicts.groupby(["model", "tier"])["sure"].agg(configurations="size", sure="sum")
+    return counted.reindex(every, fill_value=0).reset_index()
 
 
 def mean_configuration_table(scores: BenchScores, resamples: int = 1000, seed: int = 0) -> pd.DataFrame:

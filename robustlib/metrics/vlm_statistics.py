@@ -77,7 +77,7 @@ def model_metrics(rates: Rates, models: Sequence[str], reference: str) -> Mappin
         "worst_at_low": worst_at_low(drops),
         "benign_at_low": benign_at_low(drops),
         "mrce": rce.mean(axis=-1),
-        **{f"mrce_{level}": rce[..., level_columns(level)].mean(axis=-1) for level in ALL_LEVELS},
+        **{f"mrce_at_{level}": rce[..., level_columns(level)].mean(axis=-1) for level in ALL_LEVELS},
         "mce": mean_corruption_error(errors),
         **{f"mce_{category}": value for category, value in mean_corruption_error_by_category(errors).items()},
         **{f"{tier}_share": 100 * tiers[..., place] / drops.shape[-1] for place, tier in enumerate(TIERS)},
@@ -109,10 +109,14 @@ def level_metrics(rates: Rates) -> Mapping[str, Array]:
 
 
 def overall_metrics(rates: Rates) -> Mapping[str, Array]:
-    """Return the numbers over all models and configurations: Section 5.2 and Tables 26 and 27."""
+    """Return the numbers over all models and configurations: Section 5.2 and Tables 26 and 27.
+
+    ``catastrophic_count`` is out of 133 for each model, and ``tail_share`` the share of them that is spatial.
+    """
     drops = accuracy_drop(rates.clean, rates.config)
     return {
         "visual_gain": visual_gain(rates.clean, rates.no_image).mean(axis=-1),
+        "catastrophic_count": tier_counts(drops)[..., TIERS.index("catastrophic")].sum(axis=-1),
         "tail_share": tail_share(drops),
         **_mismatch(drops, axes=(-2, -1)),
     }

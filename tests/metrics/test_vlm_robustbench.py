@@ -20,8 +20,10 @@ from robustlib.metrics.vlm_robustbench import (
     level_table,
     mean_configuration_table,
     model_table,
+    models_with_gain,
     overall_table,
     scaling_table,
+    tier_certainty,
 )
 from robustlib.metrics.vlm_scores import bench_scores, status_shares_by_condition
 from robustlib.metrics.vlm_summary import robustness_summary
@@ -55,10 +57,10 @@ MODEL_NUMBERS: dict[str, tuple[float | Fraction, ...]] = {
     "worst_at_low": (ONE, 0, 0),
     "benign_at_low": (Fraction(4100, 42), 100, 100),
     "mrce": (2 * SURE_LOST * ONE / 133, 6 * SHAKY_LOST * ONE / 133, NAN),  # 100 / 50 and 100 / (50/3)
-    "mrce_low": (0, 0, NAN),
-    "mrce_mid": (2 * 6 * ONE / 42, 50, NAN),
-    "mrce_high": (2 * 12 * ONE / 42, 100, NAN),
-    "mrce_binary": (2 * ONE / 7, -100, NAN),
+    "mrce_at_low": (0, 0, NAN),
+    "mrce_at_mid": (2 * 6 * ONE / 42, 50, NAN),
+    "mrce_at_high": (2 * 12 * ONE / 42, 100, NAN),
+    "mrce_at_binary": (2 * ONE / 7, -100, NAN),
     "mce": (
         100 * (40 * Fraction(9, 21) + Fraction(9 + 4, 21) + Fraction(9 + 14, 21) + 6 * Fraction(3, 4) + 1) / 49,
         100,
@@ -148,6 +150,7 @@ def test_numbers_of_levels() -> None:
 def test_numbers_over_all_models() -> None:
     table = overall_table(SCORES, FEW)
     assert value_of(table, metric="visual_gain") == pytest.approx(float((50 + Fraction(50, 3)) / 3))
+    assert value_of(table, metric="catastrophic_count") == 3 + 42
     # catastrophic: sure's fog high, upsample mid and high; shaky's 42 high ones, 9 of them spatial
     assert value_of(table, metric="tail_share") == pytest.approx(float(Fraction(100 * (2 + 9), 3 + 42)))
     assert value_of(table, metric="violation_rate") == pytest.approx(float(Fraction(100, 126)))
@@ -170,6 +173,22 @@ def test_what_a_configuration_does_to_a_model() -> None:
     assert (untouched["drop_low"], untouched["drop_high"], untouched["p_benign"]) == (0, 0, 1)
     tiers = ["p_positive", "p_benign", "p_mild", "p_moderate", "p_catastrophic"]
     assert [sum(row[tier] for tier in tiers) for row in rows.values()] == pytest.approx([1] * len(rows))
+
+
+def test_how_many_verdicts_are_sure() -> None:
+    table = by_keys(tier_certainty(configuration_table(SCORES, FEW)), "model", "tier")
+    counted = {key: (row["configurations"], row["sure"]) for key, row in table.items()}
+    assert counted["blind", "benign"] == (133, 133)
+    assert counted["sure", "benign"] == (127, 127)
+    assert counted["sure", "mild"] == (0, 0)
+    assert counted["sure", "catastrophic"] == (3, 2)  # upsample mid and high; fog high costs 3 questions on 2 images
+    assert counted["shaky", "positive"] == (7, 0)  # two questions on one image, which many resamples miss
+    assert len(counted) == 3 * 5
+
+
+def test_means_are_over_models_that_look() -> None:
+    assert models_with_gain(SCORES) == ("shaky", "sure")
+    assert models_with_gain(SCORES.of_models(["blind"])) == ("blind",)
 
 
 def test_means_over_models_and_what_helps() -> None:
