@@ -27,7 +27,6 @@ from robustlib.metrics.vlm_statistics import (
     overall_metrics,
 )
 
-
 SURE = 0.95
 """A tier is sure where at least this share of the resamples has the drop in it."""
 
@@ -104,20 +103,18 @@ def configuration_table(scores: BenchScores, resamples: int = 1000, seed: int = 
     return table
 
 
-def tier_certainty(configurations: pd.DataFrame) -> pd.DataFrame:
+def tier_certainty(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Return how many configurations of each model are in each tier, and of how many of them that is sure.
 
     Args:
-        configurations: from `configuration_table`.
+        verdicts: from `configuration_table`.
 
     Returns:
         Columns ``model``, ``tier``, ``configurations`` and ``sure``: those in the tier in 95 % of the resamples.
     """
-    verdicts = configurations[["model", "tier"]].assign(
-        sure=[row[f"p_{row['tier']}"] >= SURE for row in configurations.to_dict("records")]
-    )
-    every = pd.MultiIndex.from_product([configurations["model"].unique(), TIERS], names=["model", "tier"])
-    counted = verdicts.groupby(["model", "tier"])["sure"].agg(configurations="size", sure="sum")
+    sure = [row[f"p_{row['tier']}"] >= SURE for row in verdicts.to_dict("records")]
+    counted = verdicts.assign(sure=sure).groupby(["model", "tier"])["sure"].agg(configurations="size", sure="sum")
+    every = pd.MultiIndex.from_product([verdicts["model"].unique(), TIERS], names=["model", "tier"])
     return counted.reindex(every, fill_value=0).reset_index()
 
 
