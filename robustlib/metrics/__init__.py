@@ -38,9 +38,11 @@ from robustlib.scoring.vqa import vqa_accuracy
 if TYPE_CHECKING:
     from robustlib.metrics.calibration_frames import apply_temperatures, calibration_summary, fit_temperatures
     from robustlib.metrics.consistency import Consistency, consistency_summary, severity_consistency
+    from robustlib.metrics.controls import image_use
     from robustlib.metrics.cube import AccuracyCube, accuracy_cube
     from robustlib.metrics.extensions import extension_summary
     from robustlib.metrics.families import MAIN_FAMILIES, average_over_datasets, family_summary
+    from robustlib.metrics.invariance import compare_conditions, invariance_summary
     from robustlib.metrics.rates import BenchScores
     from robustlib.metrics.vlm_robustbench import (
         category_sensitivity,
@@ -80,6 +82,7 @@ __all__ = [
     "calibration_summary",
     "category_sensitivity",
     "cluster_bootstrap",
+    "compare_conditions",
     "configuration_table",
     "consistency_summary",
     "corruption_summary",
@@ -92,6 +95,8 @@ __all__ = [
     "fit_temperature",
     "fit_temperatures",
     "flip_rates",
+    "image_use",
+    "invariance_summary",
     "judge_calibration",
     "level_table",
     "mean_configuration_table",
@@ -133,6 +138,9 @@ _MODULE_OF = {
     "MAIN_FAMILIES": "families",
     "average_over_datasets": "families",
     "family_summary": "families",
+    "image_use": "controls",
+    "compare_conditions": "invariance",
+    "invariance_summary": "invariance",
     "BenchScores": "rates",
     "category_sensitivity": "vlm_robustbench",
     "configuration_table": "vlm_robustbench",

@@ -61,7 +61,8 @@ def fit_temperatures(predictions: pd.DataFrame) -> dict[str, float]:
         predictions: one model's predictions on a held-out split. Rows without logits or label are left out.
 
     Returns:
-        For each ``kind`` that has labels and logits, its temperature (see `fit_temperature`).
+        For each ``kind`` that has labels and logits, its temperature (see `fit_temperature`). It is 1, no change, where
+        every answer is right: then colder always fits better, and how cold to stop is not in the data.
 
     Raises:
         InvalidValueError: several models, or no row to fit to.
@@ -72,10 +73,7 @@ def fit_temperatures(predictions: pd.DataFrame) -> dict[str, float]:
     clean = predictions[(predictions["family"] == CLEAN) & (predictions["label"] >= 0) & predictions["logits"].notna()]
     if clean.empty:
         raise InvalidValueError("A temperature needs clean answers with logits and labels, the predictions hold none.")
-    return {
-        str(kind): fit_temperature(option_numbers(rows["logits"])[0], rows["label"].to_numpy())
-        for kind, rows in clean.groupby("kind", sort=True)
-    }
+    return {str(kind): _fit(rows) for kind, rows in clean.groupby("kind", sort=True)}
 
 
 def apply_temperatures(predictions: pd.DataFrame, temperatures: Mapping[str, float]) -> pd.DataFrame:
@@ -101,3 +99,9 @@ def apply_temperatures(predictions: pd.DataFrame, temperatures: Mapping[str, flo
         probs[place] = row[~np.isnan(row)]
     confidence[has_logits] = np.where(chosen < 0, np.nan, given)
     return predictions.assign(probs=probs, confidence=confidence)
+
+
+def _fit(rows: pd.DataFrame) -> float:
+    if (rows["choice"] == rows["label"]).all():
+        return 1.0
+    return fit_temperature(option_numbers(rows["logits"])[0], rows["label"].to_numpy())

@@ -99,7 +99,7 @@ class Evaluation(NamedTuple):
     dataset: str
     split: str
     cells: dict[str, Cell]
-    """For each family that was found, its rows; "clean" is always among them."""
+    """For each of the families asked for that was found, its rows."""
 
 
 def evaluations(predictions: pd.DataFrame, families: Sequence[str]) -> Iterator[Evaluation]:

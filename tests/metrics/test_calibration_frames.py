@@ -45,6 +45,12 @@ def test_temperature_of_each_kind_is_found(predictions: pd.DataFrame) -> None:
     assert temperatures == pytest.approx({"choice": 3, "yesno": 2}, rel=0.25)
 
 
+def test_no_temperature_is_fitted_where_every_answer_is_right(predictions: pd.DataFrame) -> None:
+    right = predictions[(predictions["kind"] == "yesno") | (predictions["choice"] == predictions["label"])]
+    assert fit_temperatures(right)["choice"] == 1
+    assert fit_temperatures(right)["yesno"] == fit_temperatures(predictions)["yesno"]
+
+
 def test_temperatures_change_confidence_but_no_answer(predictions: pd.DataFrame) -> None:
     tempered = apply_temperatures(predictions, {"choice": 3.0, "yesno": 2.0})
     unchanged = ["choice", "answer", "score", "logits"]
