@@ -9,7 +9,7 @@ import torch
 from robustlib.errors import InvalidValueError
 from robustlib.models.base import Answer, Prompt
 from robustlib.models.chat_checkpoint import ChatCheckpoint
-from robustlib.models.decoding import Record, Sampler, settle
+from robustlib.models.decoding import Record, settle, thinking_sampler
 from robustlib.models.letters import letter_tokens, score_letters
 from robustlib.models.prompts import (
     NEW_TOKENS,
@@ -85,7 +85,7 @@ class Chat:
         texts = [write_prompt(prompt, self._mode, not self._checkpoint.is_paligemma) for prompt in prompts]
         inputs = self._checkpoint.inputs([prompt.images for prompt in prompts], texts)
         record = Record()
-        step = Sampler(prompts, self._seed) if self._mode == "thinking" else record
+        step = thinking_sampler(prompts, self._seed) if self._mode == "thinking" else record
         ids = self._checkpoint.network.generate(**inputs, logits_processor=[step])
         new = ids[:, inputs["input_ids"].shape[1] :].tolist()
         return [self._read(prompt, row, new[row], record) for row, prompt in enumerate(prompts)]

@@ -58,18 +58,38 @@ class Sampler(LogitsProcessor):
     global generator, so a row would depend on its neighbours.
     """
 
-    def __init__(self, prompts: Sequence[Prompt], seed: int) -> None:
-        self._streams = [generator("thinking", seed, prompt_digest(prompt)) for prompt in prompts]
+    def __init__(
+        self, streams: Sequence[np.random.Generator], top_k: int, top_p: float, temperature: float = 1.0, rows: int = 1
+    ) -> None:
+        """Set up for a batch.
+
+        Args:
+            streams: one for each prompt; the rows of a prompt share it, and stand together.
+            top_k: how many of the likeliest tokens may be drawn.
+            top_p: the share of the probability, among those, that the nucleus holds.
+            temperature: what the logits are divided by.
+            rows: how many rows a prompt has.
+        """
+        self._streams, self._rows = streams, rows
+        self._top_k, self._top_p, self._temperature = top_k, top_p, temperature
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         """Take one step's logits, rows x vocabulary, and return 0 for the drawn token and -inf for all others."""
-        best, tokens = (scores / TEMPERATURE).topk(min(TOP_K, scores.shape[-1]))
+        best, tokens = scores.topk(min(self._top_k, scores.shape[-1]))
+        best = best.double() / self._temperature
         shares = best.softmax(-1)
-        outside = shares.cumsum(-1) - shares >= TOP_P
-        noise = np.stack([stream.gumbel(size=best.shape[-1]) for stream in self._streams])
-        drawn = (best.double() + torch.from_numpy(noise).to(best.device)).masked_fill(outside, -torch.inf)
+        best = best.masked_fill(shares.cumsum(-1) - shares >= self._top_p, -torch.inf)
+        tokens, order = tokens.sort()  # so that no draw hangs on the order of two equally likely tokens
+        noise = np.concatenate([stream.gumbel(size=(self._rows, best.shape[-1])) for stream in self._streams])
+        drawn = best.gather(-1, order) + torch.from_numpy(noise).to(best.device)
         chosen = tokens.gather(-1, drawn.argmax(-1, keepdim=True))
         return torch.full_like(scores, -torch.inf).scatter(-1, chosen, 0.0)
+
+
+def thinking_sampler(prompts: Sequence[Prompt], seed: int) -> Sampler:
+    """Return the sampling of the mode "thinking", in which each prompt has its own stream."""
+    streams = [generator("thinking", seed, prompt_digest(prompt)) for prompt in prompts]
+    return Sampler(streams, TOP_K, TOP_P, TEMPERATURE)
 
 
 def prompt_digest(prompt: Prompt) -> str:

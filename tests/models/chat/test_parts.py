@@ -13,7 +13,7 @@ from transformers import AutoTokenizer, GenerationConfig, TemperatureLogitsWarpe
 from robustlib.errors import InvalidValueError, RobustlibError
 from robustlib.models.base import Prompt
 from robustlib.models.chat_processors import Molmo2ImageProcessor, StillImagesOnly
-from robustlib.models.decoding import Sampler, prompt_digest, settle
+from robustlib.models.decoding import prompt_digest, settle, thinking_sampler
 from robustlib.models.letters import letter_tokens, score_letters
 from robustlib.models.prompts import TEMPERATURE, TOP_K, TOP_P, Mode, read_response, write_prompt
 
@@ -48,7 +48,7 @@ def test_sampling_draws_from_the_published_distribution() -> None:
         expected = step(IDS, expected)
     chances = expected[0].softmax(-1).numpy()
     draws = 4000
-    sampler = Sampler([Prompt(None, str(number)) for number in range(draws)], seed=42)
+    sampler = thinking_sampler([Prompt(None, str(number)) for number in range(draws)], seed=42)
     counts = Counter(sampler(IDS, logits.expand(draws, -1)).argmax(-1).tolist())
     possible = np.flatnonzero(chances)
     assert set(counts) <= set(possible)
@@ -69,10 +69,10 @@ def test_each_prompt_draws_from_its_own_stream() -> None:
     ]
     assert len({prompt_digest(prompt) for prompt in prompts}) == len(prompts)
     logits = torch.zeros(6, 500)
-    together = Sampler(prompts, 42)(IDS, logits)
+    together = thinking_sampler(prompts, 42)(IDS, logits)
     assert len(set(together.argmax(-1).tolist())) > 1
     for row, prompt in enumerate(prompts):
-        assert torch.equal(Sampler([prompt], 42)(IDS, logits[:1])[0], together[row])
+        assert torch.equal(thinking_sampler([prompt], 42)(IDS, logits[:1])[0], together[row])
 
 
 def test_a_checkpoints_own_settings_give_way() -> None:
