@@ -18,16 +18,14 @@ from robustlib.models.registry import ADAPTERS, Adapter
 from robustlib.sweep import read_manifest, read_predictions
 
 PROFILE = """
-dataset = "easy_vqa"
-split = "test"
-fraction = 0.001
-sampling_seed = 42
 models = ["{model}"]
-suites = []
 severities = [1]
-base_seed = 0
 batch_size = 4
-scoring = "official"
+
+[[datasets]]
+name = "easy_vqa"
+split = "test"
+rows = 10
 """
 
 
@@ -102,7 +100,7 @@ def expect_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFi
             "imagenet_c/gaussian_noise                noise          1, 2, 3, 4, 5",
         ),
         (["list", "datasets"], "easy_vqa"),
-        (["list", "profiles"], "pocket"),
+        (["list", "profiles"], "pocket/vqa-bench"),
     ],
 )
 def test_list_prints_the_names_that_other_commands_take(
@@ -142,7 +140,7 @@ def test_names_that_do_not_exist_are_told(
     expect_one_line(["ask", "pocket/none", image, "?"], "Unknown model 'pocket/none'", capsys)
     wrong = ["ask", model, image, "?", "--corruption", "imagenet_c/brigthness"]
     expect_one_line(wrong, "Did you mean 'imagenet_c/brightness'", capsys)
-    expect_one_line(["sweep", "poket", "--out", out], "Unknown profile 'poket'. Did you mean 'pocket'", capsys)
+    expect_one_line(["sweep", "smoek", "--out", out], "Unknown profile 'smoek'. Did you mean 'smoke'", capsys)
     expect_one_line(["sweep", "none.toml", "--out", out], "Cannot read the profile none.toml", capsys)
     assert not Path(out).exists()
 

@@ -19,7 +19,7 @@ from robustlib.perturbations.text import reword
 from robustlib.perturbations.typos import mistype
 from robustlib.perturbations.variant import Variant
 
-__all__ = ["Family", "Variant", "list_families", "perturb"]
+__all__ = ["Family", "Variant", "find_family", "list_families", "perturb"]
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,17 @@ def list_families() -> list[Family]:
     return list(_FAMILIES.values())
 
 
+def find_family(name: str) -> Family:
+    """Return a family of perturbations by name.
+
+    Raises:
+        UnknownNameError: no such family; the message lists near misses.
+    """
+    if name not in _FAMILIES:
+        raise UnknownNameError("family of perturbations", name, _FAMILIES)
+    return _FAMILIES[name]
+
+
 def perturb(questions: Sequence[Question], family: str, seed: int = 0) -> tuple[Variant, ...]:
     """Rewrite the questions of one data set by the rules of one family.
 
@@ -81,12 +92,11 @@ def perturb(questions: Sequence[Question], family: str, seed: int = 0) -> tuple[
         UnknownNameError: no such family.
         InvalidValueError: two questions with one id, several data sets, or (image_shuffle) a single image.
     """
-    if family not in _FAMILIES:
-        raise UnknownNameError("family of perturbations", family, _FAMILIES)
+    build = find_family(family).build
     repeated = [name for name, count in Counter(question.id for question in questions).items() if count > 1]
     if repeated:
         raise InvalidValueError(f"Ids of questions must be unique, but {len(repeated)} occur twice: {repeated[0]!r}.")
     datasets = sorted({question.dataset for question in questions})
     if len(datasets) > 1:
         raise InvalidValueError(f"Perturb one data set at a time, got {', '.join(map(repr, datasets))}.")
-    return tuple(_FAMILIES[family].build(questions, seed))
+    return tuple(build(questions, seed))

@@ -37,7 +37,7 @@ def _checked(prompt: Prompt, answer: Answer) -> Answer:
 def _fault(prompt: Prompt, answer: Answer) -> str:
     """Return what is wrong with an answer, "" if nothing is."""
     options = len(prompt.options)
-    logits, confidence = answer.logits, answer.confidence
+    logits = answer.logits
     if answer.status not in get_args(Status):
         return f"the unknown status {answer.status!r}"
     if not -1 <= answer.choice < options:
@@ -46,6 +46,7 @@ def _fault(prompt: Prompt, answer: Answer) -> str:
         return f"{len(logits)} logits for {options} options"
     if logits is not None and not all(map(isfinite, logits)):
         return f"the logits {logits}"
-    if confidence is not None and not 0 <= confidence <= 1:
-        return f"the confidence {confidence}"
+    for name, share in (("confidence", answer.confidence), ("option mass", answer.option_mass)):
+        if share is not None and not 0 <= share <= 1:
+            return f"the {name} {share}"
     return ""

@@ -1,33 +1,52 @@
-"""Conditions: what is done to a question's image before a model sees it."""
+"""Conditions: what is done to a data set's questions before a model sees them."""
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, NamedTuple, get_args
 
-from robustlib.corruptions import corrupt, find_corruption, image_seed, list_corruptions
-from robustlib.data import LazyImage, Question
-from robustlib.data.images import Pixels
+from robustlib.corruptions import find_corruption, image_seed, list_corruptions
+from robustlib.data import Question
+from robustlib.perturbations import Variant, find_family, perturb
+
+Seeding = Literal["image", "sample"]
+SEEDINGS: tuple[str, ...] = get_args(Seeding)
 
 
 @dataclass(frozen=True)
 class Condition:
-    """One cell of a sweep; its fields are columns of the predictions table."""
+    """One cell of a sweep."""
 
     suite: str
     """Suite of the corruption, "" where there is none."""
     family: str
-    """What kind of change it is: a key of the table of families below."""
+    """What kind of change it is: clean, no_image, corruption or a family of perturbations."""
     variant: str
-    """Which change of that family: the corruption's name, or the family's own name."""
+    """The corruption's name; otherwise the family's, and the condition is all variants of the family together."""
     severity: int
-    """Strength; 0 for no change."""
+    """Strength of the corruption; 0 for none."""
 
     def __str__(self) -> str:
         return "-".join(part for part in (self.suite, self.variant, str(self.severity or "")) if part)
 
+    @property
+    def operation(self) -> str:
+        """The corruption that images go through, ``suite/name``; "" for none."""
+        return f"{self.suite}/{self.variant}" if self.suite else ""
+
 
 CLEAN = Condition(suite="", family="clean", variant="clean", severity=0)
+NO_IMAGE = Condition(suite="", family="no_image", variant="no_image", severity=0)
+_WHOLE = ("clean", "no_image", "corruption")
+"""Families that ask each question once."""
+
+
+class Item(NamedTuple):
+    """One question as a condition puts it."""
+
+    variant: Variant
+    """The question, where it comes from, and what its images still have to go through."""
+    seed: int
+    """Of that operation on its images."""
 
 
 def suite_conditions(suite: str, severities: Collection[int]) -> list[Condition]:
@@ -44,53 +63,77 @@ def suite_conditions(suite: str, severities: Collection[int]) -> list[Condition]
     ]
 
 
-def describe_condition(condition: Condition) -> dict[str, Any]:
-    """Return the condition as JSON values, with the function and the parameters that a corruption comes to."""
-    record = asdict(condition)
-    if condition.family == "corruption":
-        corruption = find_corruption(_corruption_key(condition))
-        record["function"] = corruption.function
-        record["parameters"] = dict(corruption.parameters[condition.severity - 1])
-    return record
+def family_condition(name: str) -> Condition:
+    """Return a family of perturbations as a condition.
 
-
-def shown_images(questions: Sequence[Question], condition: Condition, base_seed: int) -> Iterator[Pixels | None]:
-    """Yield what a model sees beside each question: uint8 H x W x 3, or None where a question has no image.
-
-    Each distinct image is changed once, and forgotten after its last question.
+    Raises:
+        UnknownNameError: no such family.
     """
-    keys = [(question.image_id, question.image) for question in questions]
-    uses = Counter(keys)
-    shown: dict[tuple[str, LazyImage | None], Pixels | None] = {}
-    for question, key in zip(questions, keys, strict=True):
-        if key not in shown:
-            shown[key] = _show(question, condition, base_seed)
-        yield shown[key]
-        uses[key] -= 1
-        if uses[key] == 0:
-            del shown[key]
+    return Condition("", find_family(name).name, name, 0)
 
 
-def _show(question: Question, condition: Condition, base_seed: int) -> Pixels | None:
-    pixels = question.pixels()
-    if pixels is None:
-        return None
-    return _FAMILIES[condition.family](pixels, condition, image_seed(base_seed, question.image_id))
+def items_of(questions: Sequence[Question], condition: Condition, base_seed: int, seeding: Seeding) -> list[Item]:
+    """Return what a condition asks about the questions of one data set; for a family that may be nothing.
+
+    Args:
+        questions: the source questions.
+        condition: what is done to them.
+        base_seed: decides with what follows what a random change draws; a perturbation also takes the question's id.
+        seeding: "image" adds the image's id, so that questions on one image see the same. "sample" adds the question's
+            place in the data set, by the rule of VLM-RobustBench (Appendix C.1).
+
+    Raises:
+        InvalidValueError: the questions cannot be perturbed: see `robustlib.perturbations.perturb`.
+    """
+    seeds = {
+        question.id: image_seed(base_seed, question.image_id) if seeding == "image" else _sample_seed(base_seed, place)
+        for place, question in enumerate(questions)
+    }
+    return [Item(variant, seeds[variant.group_id]) for variant in _variants(questions, condition, base_seed)]
 
 
-def _unchanged(pixels: Pixels, condition: Condition, seed: int) -> Pixels:
-    return pixels
+def describe_condition(condition: Condition, questions: Sequence[Question], base_seed: int) -> dict[str, Any]:
+    """Return the condition as JSON values, with the functions and parameters that its corruptions come to.
+
+    The variants of a family are made for that, so that what stands in their way is told before anything is asked.
+
+    Raises:
+        InvalidValueError: as `items_of`.
+    """
+    some = questions[:1] if condition.family in _WHOLE else questions
+    operations = {(variant.operation, strength(variant)) for variant in _variants(some, condition, base_seed)}
+    described = [_describe_operation(*operation) for operation in sorted(operations) if operation[0]]
+    return asdict(condition) | {"operations": described}
 
 
-def _corrupted(pixels: Pixels, condition: Condition, seed: int) -> Pixels:
-    return corrupt(pixels, _corruption_key(condition), condition.severity, seed)
+def strength(variant: Variant) -> int:
+    """Return the severity of the variant's operation; one that has no severities has the one."""
+    return variant.severity or 1
 
 
-def _corruption_key(condition: Condition) -> str:
-    return f"{condition.suite}/{condition.variant}"
+def _sample_seed(base_seed: int, place: int) -> int:
+    return (base_seed * 1000003 + place) % 2**32
 
 
-_FAMILIES: dict[str, Callable[[Pixels, Condition, int], Pixels]] = {
-    "clean": _unchanged,
-    "corruption": _corrupted,
-}
+def _variants(questions: Sequence[Question], condition: Condition, base_seed: int) -> Sequence[Variant]:
+    if condition.family in _WHOLE:
+        return [_show_whole(question, condition) for question in questions]
+    return perturb(questions, condition.family, base_seed)
+
+
+def _show_whole(question: Question, condition: Condition) -> Variant:
+    return Variant(
+        question=replace(question, image=None, more_images=()) if condition.family == "no_image" else question,
+        group_id=question.id,
+        family=condition.family,
+        name=condition.variant,
+        order=tuple(range(len(question.options))),
+        operation=condition.operation,
+        severity=condition.severity,
+    )
+
+
+def _describe_operation(name: str, severity: int) -> dict[str, Any]:
+    corruption = find_corruption(name)
+    parameters = dict(corruption.parameters[severity - 1])
+    return {"name": name, "severity": severity, "function": corruption.function, "parameters": parameters}

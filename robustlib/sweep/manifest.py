@@ -20,7 +20,7 @@ def make_manifest(plan: Plan, out: Path) -> dict[str, Any]:
     identity = plan.jobs[0].identity
     return {
         "profile": asdict(plan.profile),
-        "dataset": {**identity["dataset"], "questions": len(plan.dataset)},
+        "datasets": {job.dataset: job.identity["dataset"] for job in plan.jobs},
         "models": {job.model: job.identity["model"] for job in plan.jobs},
         "versions": identity["versions"],
         "code": identity["code"],
@@ -55,6 +55,7 @@ def _shard_record(out: Path, job: Job) -> dict[str, Any]:
         "path": job.path.as_posix(),
         "key": job.key,
         "sha256": file_hash(out / job.path),
+        "dataset": job.dataset,
         "model": job.model,
         "condition": asdict(job.condition),
         "rows": sum(statuses.values()),

@@ -1,10 +1,10 @@
-"""From a profile to a plan: one job per model and condition, each with a key that covers all that could change it."""
+"""From a profile to a plan: one job per data set, condition and model, its key covering all that could change it."""
 
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -12,11 +12,19 @@ from platform import python_version
 from typing import Any
 
 from robustlib.data import Dataset, load_dataset
+from robustlib.data.sampling import stratified
 from robustlib.errors import InvalidValueError
 from robustlib.models import load_model
 from robustlib.models.base import Model
-from robustlib.sweep.conditions import CLEAN, Condition, describe_condition, suite_conditions
-from robustlib.sweep.profile import Profile
+from robustlib.sweep.conditions import (
+    CLEAN,
+    NO_IMAGE,
+    Condition,
+    describe_condition,
+    family_condition,
+    suite_conditions,
+)
+from robustlib.sweep.profile import DatasetChoice, Profile
 from robustlib.sweep.store import SCHEMA_VERSION, canonical_json
 
 _PACKAGE = Path(__file__).parents[1]
@@ -26,10 +34,13 @@ _LIBRARIES = ("robustlib", "numba", "numpy", "pillow", "pyarrow", "scipy", "toke
 
 @dataclass(frozen=True)
 class Job:
-    """One shard to make: the answers of one model under one condition."""
+    """One shard to make: the answers of one model on one data set under one condition."""
 
-    model: str
+    dataset: str
+    """A key of the plan's data sets."""
     condition: Condition
+    model: str
+    """A key of the plan's models."""
     identity: Mapping[str, Any]
     """Everything that could change the shard, as JSON values."""
 
@@ -41,8 +52,7 @@ class Job:
     @property
     def path(self) -> Path:
         """Where the shard goes, relative to the sweep's output folder."""
-        dataset = self.identity["dataset"]
-        folder = Path("shards", _file_name(self.model), _file_name(f"{dataset['name']}-{dataset['split']}"))
+        folder = Path("shards", _file_name(self.model), _file_name(self.dataset))
         return folder / f"{_file_name(str(self.condition))}-{self.key[:12]}.parquet"
 
 
@@ -51,54 +61,70 @@ class Plan:
     """A profile with its questions and models loaded, and the jobs that it comes to."""
 
     profile: Profile
-    dataset: Dataset
+    datasets: Mapping[str, Dataset]
+    """By ``name/split``."""
     models: Mapping[str, Model]
+    """By what the column `model` calls them."""
     jobs: tuple[Job, ...]
-    """In the order of conditions, and under each condition in the order of models."""
+    """In the order of data sets, then of conditions, then of models."""
 
 
 def make_plan(profile: Profile) -> Plan:
     """Load what a profile names and plan its jobs.
 
     Raises:
-        UnknownNameError: a data set, split, model or suite that does not exist.
+        UnknownNameError: a data set, split, model, suite or family that does not exist.
         RobustlibError: an image or a model cannot be read.
     """
-    conditions = [CLEAN] + [c for suite in profile.suites for c in suite_conditions(suite, profile.severities)]
-    dataset = load_dataset(profile.dataset, profile.split, profile.fraction, profile.sampling_seed)
-    return plan_jobs(profile, dataset, {name: load_model(name) for name in profile.models}, conditions)
+    conditions = profile_conditions(profile)
+    datasets = [_load(choice, profile.sampling_seed) for choice in profile.datasets]
+    models = {choice.column: load_model(choice.name, **choice.settings) for choice in profile.models}
+    return plan_jobs(profile, datasets, models, conditions)
 
 
-def plan_jobs(profile: Profile, dataset: Dataset, models: Mapping[str, Model], conditions: Sequence[Condition]) -> Plan:
+def profile_conditions(profile: Profile) -> list[Condition]:
+    """Return all conditions of a profile: clean, no image, corruptions, perturbations.
+
+    Raises:
+        UnknownNameError: no such suite or family.
+    """
+    corruptions = [found for suite in profile.suites for found in suite_conditions(suite, profile.severities)]
+    return [CLEAN, *[NO_IMAGE] * profile.no_image, *corruptions, *map(family_condition, profile.families)]
+
+
+def plan_jobs(
+    profile: Profile, datasets: Sequence[Dataset], models: Mapping[str, Model], conditions: Sequence[Condition]
+) -> Plan:
     """Plan every model under every condition; this is the way in for models and questions of your own.
 
     Args:
-        profile: gives the base seed, the batch size and the form of the score.
-        dataset: the questions.
+        profile: gives the seeds, the batch size and the form of the score.
+        datasets: the questions; at least one data set, each split once.
         models: by the name that the column `model` shall have; at least one.
         conditions: at least one, all different.
 
     Raises:
-        InvalidValueError: there is nothing to ask, something would be asked twice, or a question has no answers.
+        InvalidValueError: there is nothing to ask, something would be asked twice, or a question has no right answer.
         RobustlibError: an image cannot be read.
     """
-    _check(dataset, models, conditions)
+    _check(datasets, models, conditions)
     shared = {
         "schema": SCHEMA_VERSION,
-        "dataset": {"name": dataset.name, "split": dataset.split, "fingerprint": dataset.fingerprint()},
         "base_seed": profile.base_seed,
+        "seeding": profile.seeding,
         "batch_size": profile.batch_size,
         "scoring": profile.scoring,
         "code": code_hash(),
         "versions": versions(),
     }
-    described = {name: {"name": name, **model.describe()} for name, model in models.items()}
-    jobs = tuple(
-        Job(name, condition, shared | {"model": described[name], "condition": describe_condition(condition)})
-        for condition in conditions
-        for name in models
-    )
-    return Plan(profile, dataset, models, jobs)
+    asked_of = {name: {"name": name, **model.describe()} for name, model in models.items()}
+    jobs = []
+    for dataset in datasets:
+        of_dataset = shared | {"dataset": _describe_dataset(dataset)}
+        for condition in conditions:
+            asked = of_dataset | {"condition": describe_condition(condition, dataset.questions, profile.base_seed)}
+            jobs += [Job(_key(dataset), condition, name, asked | {"model": asked_of[name]}) for name in models]
+    return Plan(profile, {_key(dataset): dataset for dataset in datasets}, models, tuple(jobs))
 
 
 @cache
@@ -116,16 +142,45 @@ def versions() -> dict[str, str]:
     return {"python": python_version(), **{name: version(name) for name in _LIBRARIES}}
 
 
-def _check(dataset: Dataset, models: Mapping[str, Model], conditions: Sequence[Condition]) -> None:
-    if not (len(dataset) and models and conditions):
+def _load(choice: DatasetChoice, seed: int) -> Dataset:
+    dataset = load_dataset(choice.name, choice.split, choice.fraction or 1.0, seed)
+    if choice.rows is None or choice.rows >= len(dataset):
+        return dataset
+    return replace(dataset, questions=stratified(dataset.questions, choice.rows / len(dataset), seed))
+
+
+def _key(dataset: Dataset) -> str:
+    return f"{dataset.name}/{dataset.split}"
+
+
+def _describe_dataset(dataset: Dataset) -> dict[str, str | int]:
+    return {
+        "name": dataset.name,
+        "split": dataset.split,
+        "questions": len(dataset),
+        "fingerprint": dataset.fingerprint(),
+    }
+
+
+def _check(datasets: Sequence[Dataset], models: Mapping[str, Model], conditions: Sequence[Condition]) -> None:
+    if not (datasets and models and conditions):
         raise InvalidValueError(
-            f"A plan needs questions, models and conditions, got {len(dataset)}, {len(models)} and {len(conditions)}."
+            f"A plan needs data sets, models and conditions, got {len(datasets)}, {len(models)} and {len(conditions)}."
         )
-    for repeated in (condition for condition, count in Counter(conditions).items() if count > 1):
-        raise InvalidValueError(f"The condition {repeated} is planned more than once.")
-    for question in dataset:
-        if not question.answers:
-            raise InvalidValueError(f"Question {question.id} has no reference answers, so no answer could be scored.")
+    _check_different("condition", map(str, conditions))
+    _check_different("data set", map(_key, datasets))
+    for dataset in datasets:
+        if not len(dataset):
+            raise InvalidValueError(f"The data set {_key(dataset)} has no questions to ask.")
+        for question in dataset:
+            if not (question.label >= 0 if question.options else question.answers):
+                lack = "which of its options is right" if question.options else "reference answers"
+                raise InvalidValueError(f"Question {question.id} lacks {lack}, so no answer could be scored.")
+
+
+def _check_different(kind: str, names: Iterable[str]) -> None:
+    for repeated in (name for name, count in Counter(names).items() if count > 1):
+        raise InvalidValueError(f"The {kind} {repeated} is planned more than once.")
 
 
 def _file_name(name: str) -> str:

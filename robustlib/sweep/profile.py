@@ -1,91 +1,101 @@
-"""A profile: one small TOML file that says what a sweep asks of which models. Nothing else knows these choices."""
+"""A profile: what a sweep asks of which models. Nothing else knows these choices."""
 
-import tomllib
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from robustlib.errors import InvalidValueError, RobustlibError, UnknownNameError
+from robustlib.errors import InvalidValueError
 from robustlib.scoring import FORMS, Form
+from robustlib.sweep.conditions import SEEDINGS, Seeding
 
-_FOLDER = Path(__file__).parent / "profiles"
+
+@dataclass(frozen=True)
+class DatasetChoice:
+    """The questions of one split, all of them unless `fraction` or `rows` says how many."""
+
+    name: str
+    """A name of `robustlib.data.list_datasets()`."""
+    split: str
+    """A split of that data set."""
+    fraction: float | None = None
+    """Share of the questions, stratified by category, in (0, 1]."""
+    rows: int | None = None
+    """Number of questions instead, stratified likewise; all of them if there are no more."""
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """A model, and how it is run."""
+
+    name: str
+    """A name for `robustlib.load_model`."""
+    label: str = ""
+    """What the column `model` calls it; "" for its name."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of its adapter, such as mode, dtype or revision; texts, numbers or booleans."""
+
+    @property
+    def column(self) -> str:
+        """What the column `model` calls it."""
+        return self.label or self.name
 
 
 @dataclass(frozen=True)
 class Profile:
-    """What a sweep asks of which models; every field is checked when the profile is made."""
+    """What a sweep asks of which models; every field is checked when the profile is made.
+
+    The clean images are always asked about.
+    """
 
     name: str
     """Its file's name without the ending, or the path by which it was loaded."""
-    dataset: str
-    """A name of `robustlib.data.list_datasets()`."""
-    split: str
-    """A split of that data set."""
-    fraction: float
-    """Share of the split's questions, stratified by category, in (0, 1]."""
-    sampling_seed: int
-    """Decides which questions a fraction below 1 takes."""
-    models: tuple[str, ...]
-    """Names for `robustlib.load_model`, at least one."""
-    suites: tuple[str, ...]
-    """Corruption suites, each taken whole; empty for the clean images alone."""
-    severities: tuple[int, ...]
+    datasets: tuple[DatasetChoice, ...]
+    """At least one, each split once."""
+    models: tuple[ModelChoice, ...]
+    """At least one, each with a name or label of its own."""
+    sampling_seed: int = 42
+    """Decides which questions are taken where not all are."""
+    suites: tuple[str, ...] = ()
+    """Corruption suites, each taken whole."""
+    severities: tuple[int, ...] = (1, 2, 3, 4, 5)
     """Severities from 1 to 5, at least one; a corruption is asked at those of them that it has."""
-    base_seed: int
-    """With the image's id it decides what a random corruption draws."""
-    batch_size: int
+    families: tuple[str, ...] = ()
+    """Families of perturbations, each with all its variants: names of `robustlib.perturbations.list_families()`."""
+    no_image: bool = False
+    """Whether the questions are also asked without their images."""
+    base_seed: int = 0
+    """Decides what random corruptions and perturbations draw."""
+    seeding: Seeding = "image"
+    """What a corruption's draw depends on besides: the image's id, or the question's place in the data set as in
+    VLM-RobustBench (see `robustlib.sweep.conditions.items_of`)."""
+    batch_size: int = 64
     """Questions a model answers in one call."""
-    scoring: Form
-    """Form of VQA accuracy: official or simple."""
+    scoring: Form = "official"
+    """Form of VQA accuracy of questions without options: official or simple."""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            rule, holds = _RULES[field.name]
-            value = getattr(self, field.name)
-            if not holds(value):
-                raise InvalidValueError(f"Profile {self.name}: {field.name} must be {rule}, got {value!r}.")
+        _check(f"Profile {self.name}", self, _RULES)
+        for dataset in self.datasets:
+            _check(f"Profile {self.name}, data set {dataset.name!r}", dataset, _DATASET_RULES)
+            if dataset.fraction is not None and dataset.rows is not None:
+                raise InvalidValueError(
+                    f"Profile {self.name}, data set {dataset.name!r}: fraction or rows, not both, "
+                    f"got {dataset.fraction!r} and {dataset.rows!r}."
+                )
+        for model in self.models:
+            _check(f"Profile {self.name}, model {model.name!r}", model, _MODEL_RULES)
 
 
-def list_profiles() -> list[str]:
-    """Return the names of the profiles that come with robustlib."""
-    return sorted(path.relative_to(_FOLDER).with_suffix("").as_posix() for path in _FOLDER.rglob("*.toml"))
+Rules = Mapping[str, tuple[str, Callable[[Any], bool]]]
 
 
-def load_profile(name: str) -> Profile:
-    """Load a profile by its name, or a profile file of your own by its path.
-
-    Args:
-        name: one of `list_profiles()`, or a path that ends in ``.toml``.
-
-    Raises:
-        UnknownNameError: no profile has this name.
-        RobustlibError: the file cannot be read.
-        InvalidValueError, UnknownNameError: a missing or unknown key, or a value that does not fit; the message names
-            the file and the key.
-    """
-    if name.endswith(".toml"):
-        return _read(name, Path(name))
-    if name not in list_profiles():
-        raise UnknownNameError("profile", name, list_profiles())
-    return _read(name, _FOLDER / f"{name}.toml")
-
-
-def _read(name: str, path: Path) -> Profile:
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise RobustlibError(f"Cannot read the profile {path}: {error.strerror}.") from error
-    except ValueError as error:
-        raise InvalidValueError(f"The profile {path} is no valid TOML: {error}.") from error
-    expected = {field.name for field in fields(Profile)} - {"name"}
-    for key in sorted(values.keys() - expected):
-        raise UnknownNameError(f"key in the profile {path}:", key, expected)
-    for key in sorted(expected - values.keys()):
-        raise InvalidValueError(f"The profile {path} lacks the key {key!r}.")
-    fitted: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
-    return Profile(name, **fitted)
+def _check(owner: str, record: DatasetChoice | ModelChoice | Profile, rules: Rules) -> None:
+    for name in (found.name for found in fields(record)):
+        rule, holds = rules[name]
+        value = getattr(record, name)
+        if not holds(value):
+            raise InvalidValueError(f"{owner}: {name} must be {rule}, got {value!r}.")
 
 
 def _is_text(value: object) -> bool:
@@ -100,23 +110,53 @@ def _is_share(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 1
 
 
-def _is_set_of(is_item: Callable[[object], bool], value: object, least: int = 0) -> bool:
+def _is_set_of(is_item: Callable[[Any], bool], value: object, least: int = 0) -> bool:
     return isinstance(value, tuple) and all(map(is_item, value)) and len(set(value)) == len(value) >= least
 
 
-_RULES: dict[str, tuple[str, Callable[[object], bool]]] = {
-    "name": ("a name", _is_text),
-    "dataset": ("a name", _is_text),
-    "split": ("a name", _is_text),
-    "fraction": ("a number above 0 and up to 1", _is_share),
-    "sampling_seed": ("a whole number from 0 to 2**64 - 1", _is_whole),
-    "models": ("a list of one or more different names", partial(_is_set_of, _is_text, least=1)),
+def _are_choices(kind: type, identify: Callable[[Any], object], value: object) -> bool:
+    if not isinstance(value, tuple) or not all(isinstance(choice, kind) for choice in value):
+        return False
+    return len({repr(identify(choice)) for choice in value}) == len(value) > 0
+
+
+def _are_settings(value: Mapping[str, object]) -> bool:
+    return all(isinstance(setting, str | int | float) for setting in value.values())
+
+
+_NAME = ("a name", _is_text)
+_SEED = ("a whole number from 0 to 2**64 - 1", _is_whole)
+_RULES: Rules = {
+    "name": _NAME,
+    "datasets": (
+        "one or more data sets, each split once",
+        partial(_are_choices, DatasetChoice, lambda choice: (choice.name, choice.split)),
+    ),
+    "models": (
+        "one or more models with different names or labels",
+        partial(_are_choices, ModelChoice, lambda choice: choice.column),
+    ),
+    "sampling_seed": _SEED,
     "suites": ("a list of different names", partial(_is_set_of, _is_text)),
     "severities": (
         "a list of one or more different whole numbers from 1 to 5",
         partial(_is_set_of, partial(_is_whole, least=1, most=5), least=1),
     ),
-    "base_seed": ("a whole number from 0 to 2**64 - 1", _is_whole),
+    "families": ("a list of different names", partial(_is_set_of, _is_text)),
+    "no_image": ("true or false", lambda value: isinstance(value, bool)),
+    "base_seed": _SEED,
+    "seeding": (f"one of {', '.join(SEEDINGS)}", lambda value: value in SEEDINGS),
     "batch_size": ("a whole number from 1", partial(_is_whole, least=1)),
     "scoring": (f"one of {', '.join(FORMS)}", lambda value: value in FORMS),
+}
+_DATASET_RULES: Rules = {
+    "name": _NAME,
+    "split": _NAME,
+    "fraction": ("a number above 0 and up to 1", lambda value: value is None or _is_share(value)),
+    "rows": ("a whole number from 1", lambda value: value is None or _is_whole(value, least=1)),
+}
+_MODEL_RULES: Rules = {
+    "name": _NAME,
+    "label": ("a name", lambda value: isinstance(value, str)),
+    "settings": ("texts, numbers or booleans", _are_settings),
 }

@@ -1,7 +1,7 @@
 """Run a plan: what the output folder lacks is made, what it has is kept."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import groupby, islice
@@ -12,27 +12,23 @@ from tqdm import tqdm
 from robustlib.errors import InvalidValueError
 from robustlib.models.base import Answer, Prompt
 from robustlib.sweep.asking import ask
-from robustlib.sweep.conditions import Condition, shown_images
+from robustlib.sweep.conditions import Condition, Item, items_of
 from robustlib.sweep.engines import Engine, find_engine
 from robustlib.sweep.lock import exclusive
 from robustlib.sweep.manifest import make_manifest, raise_on_failed_answers
 from robustlib.sweep.plan import Job, Plan, make_plan
-from robustlib.sweep.profile import Profile, load_profile
+from robustlib.sweep.profile import Profile
+from robustlib.sweep.profile_files import load_profile
 from robustlib.sweep.rows import make_rows
-from robustlib.sweep.store import (
-    MANIFEST,
-    PLAN,
-    StoreError,
-    read_identity,
-    write_record,
-    write_shard,
-)
+from robustlib.sweep.showing import prompts_by_picture
+from robustlib.sweep.store import MANIFEST, PLAN, StoreError, read_identity, write_record, write_shard
 
 
 @dataclass(frozen=True)
 class Task:
-    """The missing jobs of one condition: its images are made once, and every model answers them."""
+    """The missing jobs of one data set and condition: questions and images are made once, for every model."""
 
+    dataset: str
     condition: Condition
     jobs: tuple[Job, ...]
 
@@ -40,10 +36,10 @@ class Task:
 def run_sweep(
     profile_or_plan: str | Profile | Plan, out: str | Path, engine: str = "local", workers: int | None = None
 ) -> Path:
-    """Ask every question of a plan under every condition and write the answers, one shard per model and condition.
+    """Ask every question of a plan under every condition and write the answers.
 
-    Shards that are there already are kept, so an interrupted sweep continues where it stopped and ends with the same
-    bytes. The manifest is written last.
+    There is one shard for each data set, condition and model. Shards that are there already are kept, so an interrupted
+    sweep continues where it stopped and ends with the same bytes. The manifest is written last.
 
     Args:
         profile_or_plan: a profile's name or file, a profile, or a plan.
@@ -99,7 +95,8 @@ def _make_missing_shards(plan: Plan, out: Path, run: Engine[Task, int], workers:
 
 def _missing_tasks(plan: Plan, out: Path) -> list[Task]:
     missing = [job for job in plan.jobs if not _is_done(out, job)]
-    return [Task(condition, tuple(jobs)) for condition, jobs in groupby(missing, key=lambda job: job.condition)]
+    groups = groupby(missing, key=lambda job: (job.dataset, job.condition))
+    return [Task(dataset, condition, tuple(jobs)) for (dataset, condition), jobs in groups]
 
 
 def _is_done(out: Path, job: Job) -> bool:
@@ -115,21 +112,20 @@ def _is_done(out: Path, job: Job) -> bool:
 
 def _run_task(plan: Plan, out: Path, task: Task) -> int:
     """Write the shards of a task; return how many."""
-    answers: dict[str, list[Answer]] = {job.model: [] for job in task.jobs}
-    for prompts in _batches(plan, task.condition):
+    dataset, profile = plan.datasets[task.dataset], plan.profile
+    items = items_of(dataset.questions, task.condition, profile.base_seed, profile.seeding)
+    answers: dict[str, dict[int, Answer]] = {job.model: {} for job in task.jobs}
+    for places, prompts in _batches(items, profile.batch_size):
         for name, given in answers.items():
-            given += ask(plan.models[name], prompts)
+            given.update(zip(places, ask(plan.models[name], prompts), strict=True))
     for job in task.jobs:
-        write_shard(out / job.path, make_rows(plan, job, answers[job.model]), job.identity)
+        in_order = [answers[job.model][place] for place in range(len(items))]
+        write_shard(out / job.path, make_rows(job.model, dataset, items, in_order, profile.scoring), job.identity)
     return len(task.jobs)
 
 
-def _batches(plan: Plan, condition: Condition) -> Iterator[list[Prompt]]:
-    """Yield the prompts in fixed batches, so that a batch never depends on what was done before."""
-    questions = plan.dataset.questions
-    images = shown_images(questions, condition, plan.profile.base_seed)
-    prompts = (
-        Prompt(image, question.text, question.options) for question, image in zip(questions, images, strict=True)
-    )
-    while batch := list(islice(prompts, plan.profile.batch_size)):
-        yield batch
+def _batches(items: Sequence[Item], size: int) -> Iterator[tuple[list[int], list[Prompt]]]:
+    """Yield places and prompts in fixed batches, so that a batch never depends on what was done before."""
+    prompts = prompts_by_picture(items)
+    while batch := list(islice(prompts, size)):
+        yield [place for place, _ in batch], [prompt for _, prompt in batch]

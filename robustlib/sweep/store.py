@@ -1,8 +1,8 @@
 """Predictions on disk: Parquet shards that are whole or absent, and the manifest that lists them.
 
-``OUT/shards/<model>/<dataset>-<split>/<condition>-<key>.parquet`` holds one model's answers under one condition; its
-key is a hash of everything that could change them. ``OUT/manifest.json`` is written last, so it stands for a whole
-sweep.
+``OUT/shards/<model>/<dataset>--<split>/<condition>-<key>.parquet`` holds one model's answers on one data set under one
+condition; its key is a hash of everything that could change them. ``OUT/manifest.json`` is written last, so it stands
+for a whole sweep.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from robustlib.errors import RobustlibError, UnknownNameError
 from robustlib.files import write_atomically
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 SCHEMA = pa.schema(
     [
         ("model", pa.string()),
@@ -34,14 +34,18 @@ SCHEMA = pa.schema(
         ("family", pa.string()),
         ("variant", pa.string()),
         ("severity", pa.int32()),
-        ("label", pa.int32()),  # index of the right option, -1 without options
+        ("order", pa.list_(pa.int32())),  # per option shown, its index in the source question, -1 for an added one
+        ("target", pa.int32()),  # index of the shown option that the variant is about, -1 for none
+        ("label", pa.int32()),  # index of the right option, -1 for none
         ("choice", pa.int32()),  # index of the chosen option, -1 for none
         ("answer", pa.string()),  # what was scored: the chosen option, else the normalised response
         ("response", pa.string()),  # what the model said, verbatim; where that is nothing, the reason
         ("status", pa.string()),  # ok, no_answer, truncated, error
-        ("score", pa.float64()),  # VQA accuracy in [0, 1]; 0 unless the status is ok
+        ("rule", pa.string()),  # by which the choice was read from the response; "" where the model chose itself
+        ("score", pa.float64()),  # with options 1 or 0, else VQA accuracy in [0, 1]; 0 unless the status is ok
         ("confidence", pa.float64()),  # probability of the given answer, null if unknown
-        ("logits", pa.list_(pa.float64())),  # per option in label order, null if the model gives none
+        ("option_mass", pa.float64()),  # probability of all options together, null if unknown
+        ("logits", pa.list_(pa.float64())),  # per option shown, null if the model gives none
         ("probs", pa.list_(pa.float64())),  # softmax of the logits
         ("seed", pa.uint64()),  # of the image's corruption
     ]
@@ -66,7 +70,7 @@ def write_shard(path: Path, rows: pa.Table, identity: Mapping[str, Any]) -> None
     metadata = {_METADATA_KEY: canonical_json(identity)}
     buffer = io.BytesIO()
     table = rows.cast(SCHEMA).replace_schema_metadata(metadata)
-    pq.write_table(table, buffer, compression="zstd", write_page_checksum=True)
+    pq.write_table(table, buffer, compression="zstd", write_page_checksum=True, write_statistics=False)
     write_atomically(path, buffer.getvalue())
 
 
@@ -121,7 +125,7 @@ def write_record(path: Path, record: Mapping[str, Any]) -> Path:
 
 
 def read_manifest(out: str | Path) -> dict[str, Any]:
-    """Return the record of a whole sweep: profile, data set, models, versions, shards with hash, rows and statuses.
+    """Return the record of a whole sweep: profile, data sets, models, versions, shards with hash, rows and statuses.
 
     Raises:
         StoreError: there is no such folder, the sweep was never finished, or the manifest is damaged.

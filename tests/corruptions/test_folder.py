@@ -20,7 +20,8 @@ from robustlib.corruptions.copies import JOURNAL, MANIFEST
 from robustlib.corruptions.folder import corrupt_folder, verify_folder
 from robustlib.data import load_dataset
 from robustlib.errors import InvalidValueError, RobustlibError, UnknownNameError
-from robustlib.sweep.conditions import Condition, shown_images
+from robustlib.sweep.conditions import Condition, items_of
+from robustlib.sweep.showing import prompts_by_picture
 
 SUITE = "meaning_preserving"
 COPIES = len(list_corruptions(SUITE))
@@ -87,9 +88,9 @@ def test_a_data_set_is_corrupted_as_a_sweep_would(tmp_path: Path, monkeypatch: p
     questions = load_dataset("easy_vqa", "test", fraction=0.0005).questions
     assert set(manifest["images"]) == {question.image_id for question in questions}
     condition = Condition(SUITE, "corruption", "crop_random90", 1)
-    for question, shown in zip(questions, shown_images(questions, condition, 7), strict=True):
-        copy = tmp_path / "crop_random90" / "1" / f"{question.image_id}.png"
-        np.testing.assert_array_equal(np.asarray(Image.open(copy)), shown)
+    for place, prompt in prompts_by_picture(items_of(questions, condition, 7, "image")):
+        copy = tmp_path / "crop_random90" / "1" / f"{questions[place].image_id}.png"
+        np.testing.assert_array_equal(np.asarray(Image.open(copy)), prompt.image)
     assert verify_folder("easy_vqa:test", tmp_path) == []
 
 

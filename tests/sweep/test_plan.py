@@ -12,10 +12,22 @@ from hypothesis import strategies as st
 from robustlib.corruptions import find_corruption, list_corruptions
 from robustlib.data import Dataset, LazyImage
 from robustlib.errors import InvalidValueError, UnknownNameError
-from robustlib.sweep import CLEAN, Condition, make_plan, plan, plan_jobs, suite_conditions
+from robustlib.sweep import (
+    CLEAN,
+    Condition,
+    DatasetChoice,
+    ModelChoice,
+    family_condition,
+    make_plan,
+    plan,
+    plan_jobs,
+    suite_conditions,
+)
 from robustlib.sweep.plan import Job
 from robustlib.sweep.store import canonical_json
 from tests.sweep.toys import CONDITIONS, PROFILE, PixelModel, toy_dataset, toy_plan
+
+MODELS = {"toy/mean": PixelModel("toy/mean")}
 
 
 def keys(**changes: Any) -> list[str]:
@@ -37,12 +49,13 @@ def reworded(dataset: Dataset, **change: Any) -> Dataset:
         {"profile": replace(PROFILE, base_seed=1)},
         {"profile": replace(PROFILE, batch_size=5)},
         {"profile": replace(PROFILE, scoring="simple")},
+        {"profile": replace(PROFILE, seeding="sample")},
         {"dataset": toy_dataset(questions=10)},
         {"dataset": toy_dataset(pixel_seed=1)},  # the same texts about other pixels
         {"dataset": reworded(toy_dataset(), image=LazyImage(np.zeros((8, 8, 3), np.uint8)))},
         {"dataset": reworded(toy_dataset(), image_id="image-3")},
         {"dataset": reworded(toy_dataset(), text="Is it dark?")},
-        {"dataset": reworded(toy_dataset(), options=("yes", "no"))},
+        {"dataset": reworded(toy_dataset(), options=("yes", "no"), label=0)},
         {"dataset": reworded(toy_dataset(), answers=("no",) * 10)},
         {"dataset": reworded(toy_dataset(), id="question-12")},
         {"dataset": reworded(toy_dataset(), category="hard")},
@@ -57,7 +70,7 @@ def test_anything_that_could_change_a_shard_changes_every_key(change: dict[str, 
 @pytest.mark.parametrize("name", ["code_hash", "versions"])
 def test_other_code_or_libraries_change_every_key(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def full_keys() -> set[str]:
-        return {job.key for job in plan_jobs(PROFILE, toy_dataset(), {"mean": PixelModel("toy/mean")}, CONDITIONS).jobs}
+        return {job.key for job in plan_jobs(PROFILE, [toy_dataset()], MODELS, CONDITIONS).jobs}
 
     before = full_keys()
     monkeypatch.setattr(plan, name, lambda: "other")
@@ -101,8 +114,7 @@ def test_what_is_hashed_can_be_read_back_so_no_two_identities_are_one_text(ident
 @settings(deadline=None)
 @given(st.text(min_size=1))
 def test_no_model_name_leaves_the_output_folder(name: str) -> None:
-    identity = {"dataset": {"name": "toy", "split": "test"}}
-    path = Job(name, CLEAN, identity).path
+    path = Job("toy/test", CLEAN, name, {}).path
     assert not path.is_absolute()
     assert ".." not in path.parts
     assert path.parts[0] == "shards"
@@ -110,35 +122,51 @@ def test_no_model_name_leaves_the_output_folder(name: str) -> None:
 
 def test_a_shard_is_named_for_what_it_holds() -> None:
     job = toy_plan().jobs[2]
-    assert job.path == Path("shards/toy--mean/toy-test") / f"imagenet_c-gaussian_noise-1-{job.key[:12]}.parquet"
+    assert job.path == Path("shards/toy--mean/toy--test") / f"imagenet_c-gaussian_noise-1-{job.key[:12]}.parquet"
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"dataset": "easy_vqu"}, "Unknown data set 'easy_vqu'. Did you mean 'easy_vqa'"),
-        ({"dataset": "easy_vqa", "split": "val"}, "Unknown split"),
-        ({"dataset": "easy_vqa", "suites": ("imagenet_d",)}, "Unknown suite of corruptions 'imagenet_d'"),
+        ({"datasets": (DatasetChoice("easy_vqu", "test"),)}, "Unknown data set 'easy_vqu'. Did you mean 'easy_vqa'"),
+        ({"datasets": (DatasetChoice("easy_vqa", "val"),)}, "Unknown split"),
+        ({"suites": ("imagenet_d",)}, "Unknown suite of corruptions 'imagenet_d'"),
+        ({"families": ("option_ordre",)}, "Unknown family .* 'option_ordre'. Did you mean 'option_order'"),
+        ({"models": (ModelChoice("pocket/vlit"),)}, "Unknown model 'pocket/vlit'"),
     ],
 )
 def test_unknown_names_in_a_profile_are_told(change: dict[str, Any], message: str) -> None:
+    profile = replace(
+        PROFILE, datasets=(DatasetChoice("easy_vqa", "test", rows=1),), models=(ModelChoice("prior:easy_vqa"),)
+    )
     with pytest.raises(UnknownNameError, match=message):
-        make_plan(replace(PROFILE, **change))
+        make_plan(replace(profile, **change))
 
 
 def test_a_plan_that_asks_nothing_or_asks_twice_is_an_error() -> None:
-    models = {"toy/mean": PixelModel("toy/mean")}
-    with pytest.raises(InvalidValueError, match="got 11, 0 and 7"):
-        plan_jobs(PROFILE, toy_dataset(), {}, CONDITIONS)
+    with pytest.raises(InvalidValueError, match="got 1, 0 and 7"):
+        plan_jobs(PROFILE, [toy_dataset()], {}, CONDITIONS)
     with pytest.raises(InvalidValueError, match="got 0, 1 and 7"):
-        plan_jobs(PROFILE, toy_dataset(questions=0), models, CONDITIONS)
+        plan_jobs(PROFILE, [], MODELS, CONDITIONS)
+    with pytest.raises(InvalidValueError, match="The data set toy/test has no questions"):
+        plan_jobs(PROFILE, [toy_dataset(questions=0)], MODELS, CONDITIONS)
     with pytest.raises(InvalidValueError, match="The condition clean is planned more than once"):
-        plan_jobs(PROFILE, toy_dataset(), models, [CLEAN, CLEAN])
+        plan_jobs(PROFILE, [toy_dataset()], MODELS, [CLEAN, CLEAN])
+    with pytest.raises(InvalidValueError, match="The data set toy/test is planned more than once"):
+        plan_jobs(PROFILE, [toy_dataset(), toy_dataset(1)], MODELS, CONDITIONS)
 
 
 def test_a_question_that_cannot_be_scored_is_named() -> None:
-    with pytest.raises(InvalidValueError, match="Question question-0 has no reference answers"):
+    with pytest.raises(InvalidValueError, match="Question question-0 lacks reference answers"):
         toy_plan(dataset=reworded(toy_dataset(), answers=()))
+    with pytest.raises(InvalidValueError, match="Question question-0 lacks which of its options is right"):
+        toy_plan(dataset=reworded(toy_dataset(), options=("no", "yes")))
+
+
+def test_what_cannot_be_perturbed_is_told_before_anything_is_asked() -> None:
+    one_image = toy_dataset(questions=1)
+    with pytest.raises(InvalidValueError, match="image_shuffle needs at least two different images"):
+        toy_plan(dataset=one_image, conditions=[CLEAN, family_condition("image_shuffle")])
 
 
 def test_a_suite_gives_every_corruption_at_the_severities_asked_for() -> None:

@@ -8,37 +8,69 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robustlib.errors import InvalidValueError, RobustlibError, UnknownNameError
-from robustlib.sweep import Profile, list_profiles, load_profile
+from robustlib.sweep import DatasetChoice, ModelChoice, Profile, list_profiles, load_profile
 from tests.sweep.toys import PROFILE
 
 TOY = """
-dataset = "toy"
-split = "test"
-fraction = 1
-sampling_seed = 0
 models = ["toy/mean", "toy/corner"]
 suites = ["imagenet_c"]
 severities = [1, 3, 5]
-base_seed = 0
 batch_size = 4
-scoring = "official"
+
+[[datasets]]
+name = "toy"
+split = "test"
+"""
+FULL = """
+models = ["toy/mean", {name = "toy/mean", label = "toy/mean, thinking", mode = "thinking", seed = 7}]
+suites = ["imagenet_c"]
+severities = [1, 3, 5]
+families = ["text", "typos"]
+no_image = true
+base_seed = 1234
+seeding = "sample"
+sampling_seed = 0
+batch_size = 8
+scoring = "simple"
+
+[[datasets]]
+name = "toy"
+split = "test"
+fraction = 0.2
+
+[[datasets]]
+name = "toy"
+split = "train"
+rows = 300
 """
 
 
-def test_the_pocket_profile_asks_what_it_says() -> None:
-    assert load_profile("pocket") == Profile(
-        name="pocket",
-        dataset="easy_vqa",
-        split="test",
-        fraction=0.2,
-        sampling_seed=42,
-        models=("pocket/vilt", "pocket/blip"),
-        suites=("vqa_bench",),
-        severities=(1, 2, 3, 4, 5),
-        base_seed=0,
-        batch_size=64,
-        scoring="official",
+def test_a_profile_means_what_its_file_says(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(FULL)
+    assert load_profile(str(path)) == Profile(
+        name=str(path),
+        datasets=(DatasetChoice("toy", "test", fraction=0.2), DatasetChoice("toy", "train", rows=300)),
+        models=(
+            ModelChoice("toy/mean"),
+            ModelChoice("toy/mean", "toy/mean, thinking", {"mode": "thinking", "seed": 7}),
+        ),
+        sampling_seed=0,
+        suites=("imagenet_c",),
+        severities=(1, 3, 5),
+        families=("text", "typos"),
+        no_image=True,
+        base_seed=1234,
+        seeding="sample",
+        batch_size=8,
+        scoring="simple",
     )
+
+
+def test_what_a_file_leaves_out_has_its_default(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(TOY)
+    assert asdict(load_profile(str(path))) == asdict(PROFILE) | {"name": str(path)}
 
 
 @pytest.mark.parametrize("name", list_profiles())
@@ -46,15 +78,9 @@ def test_every_profile_of_the_package_loads_under_its_name(name: str) -> None:
     assert load_profile(name).name == name
 
 
-def test_a_profile_file_of_ones_own_loads_by_its_path(tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text(TOY)
-    assert asdict(load_profile(str(path))) == asdict(PROFILE) | {"name": str(path)}
-
-
 def test_unknown_profiles_and_missing_files_are_told(tmp_path: Path) -> None:
-    with pytest.raises(UnknownNameError, match=r"Unknown profile 'poket'\. Did you mean 'pocket'"):
-        load_profile("poket")
+    with pytest.raises(UnknownNameError, match=r"Unknown profile 'pocket/vqabench'\. Did you mean 'pocket/vqa-bench'"):
+        load_profile("pocket/vqabench")
     with pytest.raises(RobustlibError, match=r"Cannot read the profile .*none\.toml: No such file"):
         load_profile(str(tmp_path / "none.toml"))
 
@@ -67,9 +93,13 @@ def test_unknown_profiles_and_missing_files_are_told(tmp_path: Path) -> None:
             "bach_size",
             r"Unknown key in the profile .*mine\.toml: 'bach_size'\. Did you mean 'batch_size'",
         ),
-        ("base_seed = 0", "", r"The profile .*mine\.toml lacks the key 'base_seed'"),
-        ("fraction = 1", "fraction =", r"The profile .*mine\.toml is no valid TOML"),
-        ("dataset =", 'name = "x"\ndataset =', r"Unknown key .* 'name'"),
+        ("models = ", "modles = ", r"Unknown key in the profile .*mine\.toml: 'modles'\. Did you mean 'models'"),
+        ('models = ["toy/mean", "toy/corner"]', "", r"The profile .*mine\.toml lacks the key 'models'"),
+        ("batch_size = 4", "batch_size =", r"The profile .*mine\.toml is no valid TOML"),
+        ("models =", 'name = "x"\nmodels =', r"Unknown key .* 'name'"),
+        ("split =", "spilt =", r"Unknown key in \[\[datasets\]\] of the profile .*: 'spilt'\. Did you mean 'split'"),
+        ('split = "test"', "", r"\[\[datasets\]\] of the profile .*mine\.toml lacks the key 'split'"),
+        ('"toy/corner"', '{label = "x"}', r"A model of the profile .*mine\.toml lacks the key 'name': {'label': 'x'}"),
     ],
 )
 def test_a_file_with_wrong_keys_is_named_with_the_key(tmp_path: Path, old: str, new: str, message: str) -> None:
@@ -80,21 +110,17 @@ def test_a_file_with_wrong_keys_is_named_with_the_key(tmp_path: Path, old: str, 
 
 
 WRONG_VALUES = [
-    ("dataset", ""),
-    ("dataset", 3),
-    ("split", ()),
-    ("fraction", 0),
-    ("fraction", 1.5),
-    ("fraction", True),
-    ("fraction", "1"),
-    ("fraction", float("nan")),
-    ("sampling_seed", -1),
-    ("sampling_seed", 0.5),
+    ("datasets", ()),
+    ("datasets", "toy"),
+    ("datasets", ("toy",)),
+    ("datasets", (DatasetChoice("toy", "test"), DatasetChoice("toy", "test", rows=3))),
     ("models", ()),
     ("models", "toy/mean"),
-    ("models", ("toy/mean", "toy/mean")),
     ("models", (3,)),
-    ("models", (["toy/mean"],)),
+    ("models", (ModelChoice("toy/mean"), ModelChoice("toy/mean"))),
+    ("models", (ModelChoice("toy/mean"), ModelChoice("toy/corner", "toy/mean"))),
+    ("sampling_seed", -1),
+    ("sampling_seed", 0.5),
     ("suites", ("",)),
     ("severities", ()),
     ("severities", (0,)),
@@ -103,8 +129,12 @@ WRONG_VALUES = [
     ("severities", (1, 1)),
     ("severities", (2.0,)),
     ("severities", 3),
+    ("families", "text"),
+    ("families", ("text", "text")),
+    ("no_image", 1),
     ("base_seed", True),
     ("base_seed", 2**64),
+    ("seeding", "question"),
     ("batch_size", 0),
     ("batch_size", "64"),
     ("scoring", "oficial"),
@@ -118,6 +148,31 @@ def test_a_wrong_value_is_named_with_its_key_and_the_rule(key: str, value: Any) 
         replace(PROFILE, **{key: value})
 
 
+WRONG_CHOICES = [
+    ("name", DatasetChoice("", "test"), ""),
+    ("split", DatasetChoice("toy", 3), 3),  # type: ignore[arg-type]  # here and below the mistake under test
+    *(("fraction", DatasetChoice("toy", "test", value), value) for value in (0, 1.5, True, "1", float("nan"))),  # type: ignore[arg-type]
+    *(("rows", DatasetChoice("toy", "test", rows=value), value) for value in (0, True, 2.0)),  # type: ignore[arg-type]
+    ("name", ModelChoice(["toy/mean"]), ["toy/mean"]),  # type: ignore[arg-type]
+    ("label", ModelChoice("toy/mean", 3), 3),  # type: ignore[arg-type]
+    ("settings", ModelChoice("toy/mean", settings={"mode": ["cot"]}), {"mode": ["cot"]}),
+]
+
+
+@pytest.mark.parametrize(("key", "choice", "value"), WRONG_CHOICES)
+def test_a_wrong_value_of_a_choice_is_named_with_its_owner(key: str, choice: Any, value: Any) -> None:
+    field, kind = ("datasets", "data set") if isinstance(choice, DatasetChoice) else ("models", "model")
+    owner = re.escape(f"Profile toy, {kind} {choice.name!r}: {key} must be ")
+    changes: dict[str, Any] = {field: (choice,)}
+    with pytest.raises(InvalidValueError, match=rf"^{owner}.+, got {re.escape(repr(value))}\.$"):
+        replace(PROFILE, **changes)
+
+
+def test_a_fraction_and_a_number_of_rows_are_one_too_many() -> None:
+    with pytest.raises(InvalidValueError, match=r"'toy': fraction or rows, not both, got 0\.5 and 3"):
+        replace(PROFILE, datasets=(DatasetChoice("toy", "test", 0.5, 3),))
+
+
 def test_a_wrong_value_in_a_file_is_named_with_the_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(TOY.replace("batch_size = 4", 'batch_size = "4"'))
@@ -128,5 +183,6 @@ def test_a_wrong_value_in_a_file_is_named_with_the_file(tmp_path: Path) -> None:
 @settings(deadline=None)
 @given(st.floats(0, 1, exclude_min=True), st.integers(1, 9999), st.sets(st.integers(1, 5), min_size=1))
 def test_every_value_in_its_range_is_taken(fraction: float, batch_size: int, severities: set[int]) -> None:
-    profile = replace(PROFILE, fraction=fraction, batch_size=batch_size, severities=tuple(severities))
+    datasets = (DatasetChoice("toy", "test", fraction),)
+    profile = replace(PROFILE, datasets=datasets, batch_size=batch_size, severities=tuple(severities))
     assert profile.severities == tuple(severities)

@@ -84,7 +84,7 @@ def test_batches_are_fixed_and_each_image_is_corrupted_once(tmp_path: Path, monk
         calls.append((name, severity, seed))
         return corrupt(pixels, name, severity, seed)
 
-    monkeypatch.setattr("robustlib.sweep.conditions.corrupt", counted)
+    monkeypatch.setattr("robustlib.sweep.showing.corrupt", counted)
     models = PixelModel("toy/mean"), PixelModel("toy/corner")
     run_sweep(toy_plan(mean=models[0], corner=models[1]), tmp_path, workers=1)
     assert len(calls) == len(set(calls)) == 5 * (len(CONDITIONS) - 1)
@@ -271,7 +271,7 @@ def test_unknown_engines_and_useless_workers_are_errors(tmp_path: Path) -> None:
 def test_the_manifest_says_what_was_asked_of_whom(whole: Path) -> None:
     manifest = json.loads((whole / "manifest.json").read_text())
     assert manifest["models"]["toy/corner"] == {"name": "toy/corner", "fingerprint": "toy/corner 1"}
-    assert manifest["dataset"]["questions"] == 11
+    assert manifest["datasets"]["toy/test"]["questions"] == 11
     assert manifest["profile"]["base_seed"] == 0
     assert {"python", "robustlib", "torch", "transformers"} <= set(manifest["versions"])
     assert [shard["rows"] for shard in manifest["shards"]] == [11] * 14

@@ -13,7 +13,16 @@ import numpy as np
 from robustlib.data import Dataset, LazyImage, Question
 from robustlib.data.images import Pixels
 from robustlib.models.base import Answer, Model, Prompt
-from robustlib.sweep import CLEAN, Condition, Plan, Profile, plan_jobs, run_sweep
+from robustlib.sweep import (
+    CLEAN,
+    Condition,
+    DatasetChoice,
+    ModelChoice,
+    Plan,
+    Profile,
+    plan_jobs,
+    run_sweep,
+)
 
 CONDITIONS = [
     CLEAN,
@@ -25,16 +34,11 @@ CONDITIONS = [
 ]
 PROFILE = Profile(
     name="toy",
-    dataset="toy",
-    split="test",
-    fraction=1,
-    sampling_seed=0,
-    models=("toy/mean", "toy/corner"),
+    datasets=(DatasetChoice("toy", "test"),),
+    models=(ModelChoice("toy/mean"), ModelChoice("toy/corner")),
     suites=("imagenet_c",),
     severities=(1, 3, 5),
-    base_seed=0,
     batch_size=4,
-    scoring="official",
 )
 
 
@@ -94,13 +98,14 @@ def toy_plan(
     dataset: Dataset | None = None,
     mean: Model | None = None,
     corner: Model | None = None,
+    conditions: Sequence[Condition] = CONDITIONS,
 ) -> Plan:
     """Return a plan over the toy parts, or over others in their place.
 
     The hash of the code is left out of the keys, so that processes agree also while somebody edits the code.
     """
     models = {"toy/mean": mean or PixelModel("toy/mean"), "toy/corner": corner or PixelModel("toy/corner")}
-    plan = plan_jobs(profile, dataset or toy_dataset(), models, CONDITIONS)
+    plan = plan_jobs(profile, [dataset or toy_dataset()], models, conditions)
     return replace(plan, jobs=tuple(replace(job, identity={**job.identity, "code": "toy"}) for job in plan.jobs))
 
 
