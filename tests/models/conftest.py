@@ -16,9 +16,11 @@ from transformers import (
     ViltForQuestionAnswering,
 )
 from transformers.models.blip.image_processing_pil_blip import BlipImageProcessorPil
+from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 from transformers.models.vilt.image_processing_pil_vilt import ViltImageProcessorPil
 
 from robustlib.models.base import Prompt
+from robustlib.models.vle_network import VleConfig, VleForQuestionAnswering
 
 torch.set_num_threads(1)  # the matrices are so small that a second thread would only be waited for
 
@@ -78,8 +80,39 @@ def save_blip(folder: Path, answers: list[str]) -> None:
     BlipImageProcessorPil(size={"height": 32, "width": 32}).save_pretrained(folder)
 
 
+def new_vle(vocabulary: int, num_hidden_layers: int = 2) -> VleForQuestionAnswering:
+    """Return a VLE whose towers have other widths than its co-attention layers, as they may."""
+    size: dict[str, Any] = {"hidden_size": 32, "num_attention_heads": 4, "intermediate_size": 64}
+    relative = {"relative_attention": True, "position_buckets": 4, "norm_rel_ebd": "layer_norm", "share_att_key": True}
+    absolute = {"position_biased_input": False, "max_position_embeddings": 12}
+    config = VleConfig(
+        text_config={
+            **size,
+            **relative,
+            **absolute,
+            "pos_att_type": ["p2c", "c2p"],
+            "num_hidden_layers": 2,
+            "vocab_size": vocabulary,
+        },
+        vision_config={**size, "hidden_size": 40, "num_hidden_layers": 2, "image_size": 32, "patch_size": 8},
+        num_hidden_layers=num_hidden_layers,
+        id2label=dict(enumerate(ANSWERS)),
+        **{**size, "hidden_size": 48},
+    )
+    network = VleForQuestionAnswering(config)
+    redraw(network)
+    return network
+
+
+def save_vle(folder: Path) -> None:
+    new_vle(len(SPECIAL + WORDS)).save_pretrained(folder)
+    tokenizer().save_pretrained(folder)
+    CLIPImageProcessorPil(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32}).save_pretrained(folder)
+
+
 SAVERS: dict[str, Callable[[Path], None]] = {
     "vilt": save_vilt,
+    "vle": save_vle,
     "blip": lambda folder: save_blip(folder, ANSWERS),
     "blip_free": lambda folder: save_blip(folder, []),
 }
@@ -87,7 +120,7 @@ SAVERS: dict[str, Callable[[Path], None]] = {
 
 @pytest.fixture(scope="session")
 def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Folders of tiny checkpoints: a ViLT, a BLIP with a list of answers and one without."""
+    """Folders of tiny checkpoints: a ViLT, a VLE, a BLIP with a list of answers and one without."""
     folders = {name: tmp_path_factory.mktemp(name) for name in SAVERS}
     for name, folder in folders.items():
         SAVERS[name](folder)

@@ -1,0 +1,75 @@
+"""VLE with a closed answer vocabulary (iFLYTEK, 2023; github.com/iflytek/VLE)."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
+
+from robustlib.errors import RobustlibError
+from robustlib.models.base import Answer, Prompt
+from robustlib.models.checkpoint import Checkpoint, distinct_images
+from robustlib.models.ranking import Vocabulary
+from robustlib.models.vle_network import VleForQuestionAnswering
+
+CONVERT = (
+    "import torch, safetensors.torch as s; "
+    "w = torch.load('pytorch_model.bin', map_location='cpu', weights_only=True); "
+    "s.save_file({k: v.clone() for k, v in w.items()}, 'model.safetensors', {'format': 'pt'})"
+)
+"""Python that turns a released checkpoint's weights into the form that is read here, run in the checkpoint's folder."""
+
+
+class Vle:
+    """A classifier over a fixed vocabulary of answers.
+
+    * The answer, or the option, is chosen among the checkpoint's labels: see `ranking.Vocabulary`.
+    * Without an image, the model sees a grey square (`checkpoint.GREY`).
+    * The middle of an image is seen: its shorter side is brought to the model's size, and what then juts out of the
+      square is cut off, as in training.
+    * There is no position table. A question loses its end beyond `max_position_embeddings` of the text tower (512
+      tokens in the released models), the largest distance between two words that the tower tells apart.
+    """
+
+    def __init__(self, name: str, source: str, *, revision: str | None = None, dtype: str = "float32") -> None:
+        """Load a checkpoint, such as "hfl/vle-base-for-vqa" once its weights are safetensors.
+
+        Args:
+            name: what the record calls it.
+            source: a local folder or a repository of the hub.
+            revision: the repository's branch, tag or commit.
+            dtype: "float32", "bfloat16" or "float16".
+
+        Raises:
+            RobustlibError: there are no weights, or only a pickle (`pytorch_model.bin`), which is not opened.
+        """
+        self.name = name
+        try:
+            self._checkpoint = Checkpoint(source, VleForQuestionAnswering, CLIPImageProcessorPil, revision, dtype)
+        except OSError as error:
+            raise RobustlibError(
+                f"Cannot load the VLE {source!r}: {error} The released checkpoints hold pytorch_model.bin alone, and "
+                f'only safetensors are read here. Download the folder and convert it there: python -c "{CONVERT}"'
+            ) from error
+        self._config = self._checkpoint.network.config
+        self._vocabulary = Vocabulary(self._config.id2label)
+
+    @torch.inference_mode()
+    def answer(self, prompts: Sequence[Prompt]) -> list[Answer]:
+        """Answer a batch, in order."""
+        if not prompts:
+            return []
+        rows = self._logits(prompts)
+        return [self._vocabulary.choose(prompt, row) for prompt, row in zip(prompts, rows, strict=True)]
+
+    def describe(self) -> dict[str, str | int | float]:
+        """Return what could change an answer."""
+        return self._checkpoint.describe(decoding=f"argmax over {len(self._vocabulary.answers)} answers")
+
+    def _logits(self, prompts: Sequence[Prompt]) -> Tensor:
+        """Return prompts x vocabulary."""
+        images, places = distinct_images(prompts, self._config.vision_config.image_size)
+        pixels = torch.cat([self._checkpoint.pixel_values(image) for image in images])
+        ids, mask = self._checkpoint.tokens([prompt.text for prompt in prompts])
+        logits: Tensor = self._checkpoint.network(pixels, places, ids, mask)
+        return logits.float().cpu()
