@@ -1,12 +1,14 @@
 """BLIP that answers with a text decoder (Li et al., ICML 2022), as transformers' BlipForQuestionAnswering."""
 
 from collections.abc import Sequence
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 from transformers import BlipForQuestionAnswering
 from transformers.models.blip.image_processing_pil_blip import BlipImageProcessorPil
 
+from robustlib.errors import UnknownNameError
 from robustlib.models.base import Answer, Prompt
 from robustlib.models.blip_network import log_likelihood, mend_cross_attention, read_questions
 from robustlib.models.checkpoint import Checkpoint, distinct_images
@@ -16,17 +18,29 @@ ANSWER_TOKENS = 10
 """Longest answer that is generated, as in BLIP's own evaluation; one that does not end by then is "truncated"."""
 
 
+Mode = Literal["rank", "generate"]
+
+
 class Blip:
     """An encoder of image and question whose decoder scores or writes the answer.
 
-    * Options, or else the checkpoint's own list of answers (`answers` in its config), are ranked by their summed
-      log-likelihood under the decoder, [SEP] included. These are the logits; the confidence is their softmax.
-      An option with a word that the tokenizer cannot write has no likelihood of its own: "no_answer".
-    * With neither, the answer is generated greedily; its confidence is its likelihood.
+    * Mode "rank": options, or else the checkpoint's own list of answers (`answers` in its config), are ranked by their
+      summed log-likelihood under the decoder, [SEP] included. These are the logits; the confidence is their softmax.
+      An option with a word that the tokenizer cannot write has no likelihood of its own: "no_answer". Where there is
+      nothing to rank, the answer is generated.
+    * Mode "generate": the answer is written greedily, and its confidence is its likelihood. Options are not shown.
     * Without an image, the model sees a grey square (`checkpoint.GREY`).
     """
 
-    def __init__(self, name: str, source: str, *, revision: str | None = None, dtype: str = "float32") -> None:
+    def __init__(
+        self,
+        name: str,
+        source: str,
+        *,
+        revision: str | None = None,
+        dtype: str = "float32",
+        mode: Mode = "rank",
+    ) -> None:
         """Load a checkpoint.
 
         Args:
@@ -34,8 +48,12 @@ class Blip:
             source: a local folder or a repository of the hub.
             revision: the repository's branch, tag or commit.
             dtype: "float32", "bfloat16" or "float16".
+            mode: "rank" or "generate".
         """
+        if mode not in get_args(Mode):
+            raise UnknownNameError("mode", mode, get_args(Mode))
         self.name = name
+        self._mode = mode
         self._checkpoint = Checkpoint(source, BlipForQuestionAnswering, BlipImageProcessorPil, revision, dtype)
         self._network = self._checkpoint.network
         self._text = self._network.config.text_config
@@ -48,7 +66,7 @@ class Blip:
         if not prompts:
             return []
         states, mask = self._read(prompts)
-        candidates = [prompt.options or self._answers for prompt in prompts]
+        candidates = [self._candidates(prompt) for prompt in prompts]
         closed = [row for row, own in enumerate(candidates) if own]
         free = [row for row, own in enumerate(candidates) if not own]
         answers: dict[int, Answer] = {}
@@ -61,8 +79,14 @@ class Blip:
 
     def describe(self) -> dict[str, str | int | float]:
         """Return what could change an answer."""
-        ranked = f"likelihood over {len(self._answers)} answers"
-        return self._checkpoint.describe(decoding=ranked if self._answers else f"greedy, {ANSWER_TOKENS} tokens")
+        written = f"greedy, {ANSWER_TOKENS} tokens"
+        unasked = f"{len(self._answers)} answers" if self._answers else written
+        ranked = f"likelihood over the options, else {unasked}"
+        return self._checkpoint.describe(decoding=ranked if self._mode == "rank" else written)
+
+    def _candidates(self, prompt: Prompt) -> Sequence[str]:
+        """Return what is ranked; nothing where the answer is written."""
+        return () if self._mode == "generate" else prompt.options or self._answers
 
     def _read(self, prompts: Sequence[Prompt]) -> tuple[Tensor, Tensor]:
         """Return the encoded questions, prompts x tokens x hidden, and their mask."""

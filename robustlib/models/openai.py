@@ -99,6 +99,7 @@ class Endpoint:
             "endpoint": self._server.url,
             "revision": "served",
             "fingerprint": "served",
+            "network": "served",
             "processor": "PNG data URL",
             "dtype": "served",
             "parameters": "served",

@@ -57,9 +57,11 @@ class Prior:
             "checkpoint": f"{self._training.name}/{self._training.split}",
             "revision": "local",
             "fingerprint": self._fingerprint,
+            "network": "none",
             "processor": "none",
             "dtype": "int64",
             "parameters": sum(map(len, self._counts.values())),
+            "prompt": "question",
             "decoding": "most frequent training answer under the longest known beginning",
         }
 

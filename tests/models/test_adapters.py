@@ -12,13 +12,30 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from transformers.utils.import_utils import is_torchvision_available
 
 from robustlib.models import Answer, Model, Prompt, load_model
+from robustlib.models.registry import ADAPTERS
+from tests.models.conftest import SAVERS
 
-ADAPTERS = ["vilt", "blip", "blip_free"]
+TINY = sorted(SAVERS)
+FILES = ["model.safetensors", "preprocessor_config.json", "tokenizer.json"]
+RECORD = {
+    *("checkpoint", "revision", "fingerprint", "network", "processor", "dtype", "parameters", "prompt", "decoding"),
+}
 
 
-@pytest.fixture(params=ADAPTERS, scope="module")
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A local checkpoint asks the network for nothing."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a local checkpoint asked the network")
+
+    monkeypatch.setattr("socket.socket.connect", refuse)
+
+
+@pytest.fixture(params=TINY, scope="module")
 def model(request: pytest.FixtureRequest, checkpoints: dict[str, str]) -> Model:
     return load_model(checkpoints[request.param])
 
@@ -29,6 +46,24 @@ def assert_same(left: Sequence[Answer], right: Sequence[Answer]) -> None:
         assert one.confidence == pytest.approx(other.confidence, abs=1e-4)
         assert (one.logits is None) == (other.logits is None)
         np.testing.assert_allclose(one.logits or (), other.logits or (), atol=1e-4)
+
+
+def change(path: Path) -> None:
+    """Change one number or word of a checkpoint's file."""
+    if path.name == "model.safetensors":
+        weights = load_file(path)
+        next(iter(weights.values())).view(-1)[0] += 1e-3
+        save_file(weights, path, {"format": "pt"})
+    elif path.name == "tokenizer.json":
+        path.write_text(path.read_text().replace('"circle"', '"square"'))
+    else:
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"image_mean": [0.4, 0.5, 0.5]}))
+
+
+def test_every_family_is_tried_here_and_without_torchvision(checkpoints: dict[str, str]) -> None:
+    configs = [json.loads((Path(folder) / "config.json").read_text()) for folder in checkpoints.values()]
+    assert {config["model_type"] for config in configs} == set(ADAPTERS)
+    assert not is_torchvision_available()
 
 
 def test_a_batch_answers_as_single_prompts(model: Model, prompts: list[Prompt]) -> None:
@@ -107,30 +142,59 @@ def test_inputs_and_global_generators_stay_as_they_were(model: Model, prompts: l
     assert all(np.array_equal(image, copy) for image, copy in zip(images, copies, strict=True))
 
 
-@pytest.mark.parametrize("adapter", ADAPTERS)
-def test_the_record_is_complete_and_stable(adapter: str, checkpoints: dict[str, str]) -> None:
-    record = load_model(checkpoints[adapter]).describe()
-    assert set(record) == {"checkpoint", "revision", "fingerprint", "processor", "dtype", "parameters", "decoding"}
+@pytest.mark.parametrize("tiny", TINY)
+def test_the_record_is_complete_and_stable(tiny: str, checkpoints: dict[str, str]) -> None:
+    record = load_model(checkpoints[tiny]).describe()
+    assert set(record) == RECORD
     assert record["dtype"] == "float32"
     assert json.loads(json.dumps(record)) == record
-    assert load_model(checkpoints[adapter]).describe() == record
+    assert load_model(checkpoints[tiny]).describe() == record
 
 
-@pytest.mark.parametrize("adapter", ADAPTERS)
-@pytest.mark.parametrize("file", ["model.safetensors", "preprocessor_config.json", "tokenizer.json"])
-def test_the_fingerprint_sees_every_change(
-    adapter: str, file: str, checkpoints: dict[str, str], tmp_path: Path
-) -> None:
-    folder = tmp_path / Path(checkpoints[adapter]).name
-    shutil.copytree(checkpoints[adapter], folder)
+@pytest.mark.parametrize("tiny", TINY)
+@pytest.mark.parametrize("file", FILES)
+def test_the_fingerprint_sees_every_change(tiny: str, file: str, checkpoints: dict[str, str], tmp_path: Path) -> None:
+    folder = tmp_path / Path(checkpoints[tiny]).name
+    shutil.copytree(checkpoints[tiny], folder)
     before = load_model(str(folder)).describe()["fingerprint"]
-    path = folder / file
-    if file == "model.safetensors":
-        weights = load_file(path)
-        next(iter(weights.values())).view(-1)[0] += 1e-3
-        save_file(weights, path, {"format": "pt"})
-    elif file == "tokenizer.json":
-        path.write_text(path.read_text().replace('"circle"', '"square"'))
-    else:
-        path.write_text(json.dumps(json.loads(path.read_text()) | {"image_mean": [0.4, 0.5, 0.5]}))
+    change(folder / file)
     assert load_model(str(folder)).describe()["fingerprint"] != before
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("tiny", TINY)
+def test_half_precision_is_near_single(
+    tiny: str, dtype: str, checkpoints: dict[str, str], prompts: list[Prompt]
+) -> None:
+    single, half = load_model(checkpoints[tiny]), load_model(checkpoints[tiny], dtype=dtype)
+    asked = [replace(prompt, options=("yes", "no", "circle")) for prompt in prompts]
+    pairs = [
+        (np.array(one.logits), np.array(other.logits))
+        for one, other in zip(single.answer(asked), half.answer(asked), strict=True)
+    ]
+    assert 0 < max(np.abs(one - other).max() for one, other in pairs) < 0.2
+    assert half.describe()["dtype"] == dtype
+
+
+@pytest.mark.parametrize("tiny", TINY)
+def test_all_parts_come_from_the_revision_asked_for_and_the_record_names_its_commit(
+    tiny: str, checkpoints: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hub's cache on this machine, offline: two commits that differ in a weight, a word and a pixel."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    commits = {"main": "a" * 40, "v1": "b" * 40}
+    repository = tmp_path / "models--nobody--tiny"
+    for branch, commit in commits.items():
+        (repository / "refs").mkdir(parents=True, exist_ok=True)
+        (repository / "refs" / branch).write_text(commit)
+        shutil.copytree(checkpoints[tiny], repository / "snapshots" / commit)
+    for file in FILES:
+        change(repository / "snapshots" / commits["v1"] / file)
+    records = [load_model("nobody/tiny", revision=revision).describe() for revision in (None, "v1", commits["v1"])]
+    assert [record["revision"] for record in records] == [commits["main"], commits["v1"], commits["v1"]]
+    assert [record["checkpoint"] for record in records] == ["nobody/tiny"] * 3
+    here = tmp_path / "here"
+    shutil.copytree(repository / "snapshots" / commits["v1"], here)
+    assert records[1]["fingerprint"] == records[2]["fingerprint"] == load_model(str(here)).describe()["fingerprint"]
+    assert records[0]["fingerprint"] == load_model(checkpoints[tiny]).describe()["fingerprint"]

@@ -8,6 +8,7 @@ import pytest
 import torch
 from transformers import BlipForQuestionAnswering
 
+from robustlib.errors import UnknownNameError
 from robustlib.models import Prompt, load_model
 from robustlib.models.blip import Blip
 from robustlib.models.blip_network import log_likelihood, mend_cross_attention, read_questions
@@ -77,6 +78,29 @@ def test_an_answer_without_an_end_is_truncated_and_an_empty_one_is_none(free: Bl
     assert free.answer([Prompt(None, "what?")])[0].status == "truncated"
     bias[3] = 30.0
     assert free.answer([Prompt(None, "what?")])[0].status == "no_answer"
+
+
+def test_in_the_mode_generate_the_answer_is_written_whatever_could_be_ranked(
+    checkpoints: dict[str, str], prompts: list[Prompt], free: Blip
+) -> None:
+    asked = [replace(prompt, options=("red", "blue")) for prompt in prompts]
+    for folder in ("blip", "blip_free"):
+        writing = load_model(checkpoints[folder], mode="generate")
+        answers = writing.answer(asked)
+        assert {answer.choice for answer in answers} == {-1}
+        assert {answer.logits for answer in answers} == {None}
+        assert "greedy" in str(writing.describe()["decoding"])
+        assert "likelihood" not in str(writing.describe()["decoding"])
+    assert answers == free.answer([replace(prompt, options=()) for prompt in asked])
+    with pytest.raises(UnknownNameError, match="Unknown mode 'direct'"):
+        load_model(checkpoints["blip"], mode="direct")
+
+
+def test_likelihoods_of_half_precision_add_up_in_single(checkpoints: dict[str, str], prompts: list[Prompt]) -> None:
+    model = load_model(checkpoints["blip"], dtype="bfloat16")
+    answers = model.answer([replace(prompt, options=("lightest red circle", "no")) for prompt in prompts])
+    logits = torch.tensor([answer.logits for answer in answers])
+    assert (logits != logits.bfloat16().float()).float().mean() > 0.8
 
 
 def test_the_checkpoints_own_answers_are_ranked_without_options(checkpoints: dict[str, str]) -> None:

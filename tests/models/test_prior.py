@@ -1,5 +1,6 @@
 """The language prior: beginnings of questions, options by frequency, and no look at the image."""
 
+from dataclasses import replace
 from math import log
 
 import numpy as np
@@ -14,11 +15,12 @@ from robustlib.models.prior import Prior
 
 def question(text: str, *answers: str, options: tuple[str, ...] = (), label: int = -1) -> Question:
     kind: Kind = "choice" if options else "open"
-    return Question("q", None, "i", text, kind, options=options, label=label, answers=answers)
+    return Question("", None, "i", text, kind, options=options, label=label, answers=answers)
 
 
 def learn(*questions: Question) -> Prior:
-    return Prior("prior", Dataset("toy", "train", questions))
+    numbered = [replace(question, id=str(number)) for number, question in enumerate(questions)]
+    return Prior("prior", Dataset("toy", "train", numbered))
 
 
 TOY = learn(
