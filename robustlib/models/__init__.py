@@ -26,8 +26,9 @@ def load_model(name: str, **settings: Any) -> Model:
     Args:
         name: one of `list_models()`, such as "pocket/vilt"; the path of a local folder; a repository of the Hugging
             Face hub, such as "dandelin/vilt-b32-finetuned-vqa" or "Qwen/Qwen3-VL-4B-Instruct"; "openai:MODEL", a model
-            behind an OpenAI-compatible endpoint; or "prior:DATASET", the language prior of a data set. Weights are read
-            from safetensors files only, and no code that comes with a checkpoint is run.
+            behind an OpenAI-compatible endpoint; "pnp:large", PNP-VQA with its published reader of that size, or
+            "pnp:READER" with another; or "prior:DATASET", the language prior of a data set. Weights are read from
+            safetensors files only, and no code that comes with a checkpoint is run.
         settings: what the adapter takes besides, such as `mode="cot"`, `dtype="bfloat16"` or `revision="v1.0"`; see
             its class.
 

@@ -85,17 +85,23 @@ def no_progress_bars() -> Iterator[None]:
 
 
 class Checkpoint:
-    """A network in evaluation mode, with its tokenizer and image processor."""
+    """A network in evaluation mode, with its tokenizer and, if it sees, its image processor."""
 
     def __init__(
-        self, source: str, network: Any, image_processor: Any, revision: str | None = None, dtype: str = "float32"
+        self,
+        source: str,
+        network: Any,
+        image_processor: Any = None,
+        revision: str | None = None,
+        dtype: str = "float32",
     ) -> None:
         """Load from a folder or the hub: safetensors only, no code of the checkpoint's own.
 
         Args:
             source: a folder, or the name of a hub repository.
             network: transformers' class of the network; Any, as are its objects, whose types are too loose to check.
-            image_processor: transformers' class of the image processor that works on PIL, without torchvision.
+            image_processor: transformers' class of the image processor that works on PIL, without torchvision; None for a
+                network of text alone.
             revision: the repository's branch, tag or commit.
             dtype: a key of `DTYPES`, whatever the weights were saved in.
         """
@@ -109,15 +115,16 @@ class Checkpoint:
             )
         self.network.to(self.device)
         self.tokenizer = tokenizer.from_pretrained(source, revision=self.revision, trust_remote_code=False)
-        self.image_processor = image_processor.from_pretrained(source, revision=self.revision)
+        self.image_processor = image_processor and image_processor.from_pretrained(source, revision=self.revision)
 
-    def tokens(self, texts: Sequence[str]) -> tuple[Tensor, Tensor]:
+    def tokens(self, texts: Sequence[str], limit: int | None = None) -> tuple[Tensor, Tensor]:
         """Return token ids and mask, both texts x tokens, padded on the right to the longest.
 
-        A text longer than the model's position table loses its end but keeps its last token, [SEP]. Cutting and
-        padding are not left to the tokenizer, whose settings for them are shared between threads.
+        A text of more tokens than the limit, which is the model's position table unless given, loses its end but keeps
+        its last token, [SEP]. Cutting and padding are not left to the tokenizer, whose settings for them are shared
+        between threads.
         """
-        limit = self.network.config.get_text_config().max_position_embeddings
+        limit = limit or self.network.config.get_text_config().max_position_embeddings
         rows = self.tokenizer(list(texts), padding=False, truncation=False)["input_ids"]
         cut = [torch.tensor(row if len(row) <= limit else row[: limit - 1] + row[-1:]) for row in rows]
         ids = pad_sequence(cut, batch_first=True, padding_value=self.tokenizer.pad_token_id)
@@ -151,7 +158,8 @@ class Checkpoint:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the weights, the configuration, the tokenizer and the image processor."""
-        settings = [self.network.config.to_diff_dict(), self.image_processor.to_dict()]
+        parts = [self.network.config.to_diff_dict(), self.image_processor and self.image_processor.to_dict()]
+        settings = [part for part in parts if part]
         for setting in settings:
             setting.pop("transformers_version", None)
         total = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())

@@ -8,13 +8,24 @@ from torch import Tensor
 from torch.nn.functional import pad
 from transformers import BlipForImageTextRetrieval
 
+from robustlib.errors import InvalidValueError
+
 FLOOR = 1e-3
 """What every patch weighs besides its relevance, as a share of the mean relevance. Without it, fewer relevant patches
 than are to be drawn could not be drawn from, and a relevance of 0 would hang on rounding."""
 
 
 def let_gradients_begin(network: BlipForImageTextRetrieval, layer: int) -> None:
-    """Have only those operations recorded that `relevance` goes back through."""
+    """Have only those operations recorded that `relevance` goes back through.
+
+    Raises:
+        InvalidValueError: there is no such layer, or it is the last, whose words reach no logit.
+    """
+    layers = len(network.text_encoder.encoder.layer)
+    if layer >= layers - 1:
+        raise InvalidValueError(
+            f"The layer of the relevance must be before the last of {layers} (number {layers - 1}), got {layer}."
+        )
     network.requires_grad_(False)
     network.text_encoder.encoder.layer[layer].crossattention.self.query.requires_grad_(True)
 
@@ -27,7 +38,7 @@ def relevance(network: BlipForImageTextRetrieval, layer: int, images: Tensor, id
 
     Args:
         network: the matcher, after `let_gradients_begin`.
-        layer: whose cross-attention is looked at, counted from 0. In the last it is 0: its words reach no logit.
+        layer: whose cross-attention is looked at, counted from 0.
         images: encoded images, questions x (1 + patches) x hidden, [CLS] first.
         ids: questions x tokens, from [ENC] to [SEP], padded.
         mask: the same shape, 0 where padded.

@@ -20,9 +20,15 @@ class Adapter:
 
 
 _CHAT_MODES = get_args(Mode)
+_PNP = Adapter(
+    "robustlib.models.pnp:Pnp",
+    "BlipForImageTextRetrieval + BlipForConditionalGeneration + T5ForConditionalGeneration",
+    ("rank", "generate"),
+)
 
 ADAPTERS = {
     "blip": Adapter("robustlib.models.blip:Blip", "BlipForQuestionAnswering", ("rank", "generate")),
+    "pnp": _PNP,
     "vilt": Adapter("robustlib.models.vilt:Vilt", "ViltForQuestionAnswering", ("rank",)),
     "vle": Adapter("robustlib.models.vle:Vle", "VleForQuestionAnswering", ("rank",)),
 }
@@ -35,9 +41,10 @@ SCHEMES = {
     "openai:MODEL": Adapter(
         "robustlib.models.openai:Endpoint", "served", tuple(mode for mode in _CHAT_MODES if mode != "rank")
     ),
+    "pnp:READER": _PNP,
     "prior:DATASET": Adapter("robustlib.models.prior:Prior", "none", ("rank",)),
 }
-"""By the form of their names, for models without a checkpoint."""
+"""By the form of their names, for models without a checkpoint, or of several."""
 
 
 def find_scheme(name: str) -> tuple[Adapter, str] | None:

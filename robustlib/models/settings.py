@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from inspect import Parameter, formatannotation, signature
-from typing import Any, Literal, get_origin
+from types import UnionType
+from typing import Any, Literal, get_args, get_origin
 
 from robustlib.errors import InvalidTypeError, UnknownNameError
 
@@ -26,6 +27,8 @@ def check_settings(adapter: type, settings: Mapping[str, object]) -> None:
 
 
 def _fits(value: object, annotation: Any) -> bool:
+    if isinstance(annotation, UnionType):
+        return any(_fits(value, each) for each in get_args(annotation))
     if get_origin(annotation) is Literal:
         return isinstance(value, str)
-    return isinstance(value, annotation) or (annotation is float and type(value) is int)
+    return isinstance(value, get_origin(annotation) or annotation) or (annotation is float and type(value) is int)

@@ -1,0 +1,68 @@
+"""The numbers of PNP-VQA."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from robustlib.errors import InvalidTypeError, InvalidValueError, UnknownNameError
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What PNP-VQA could be asked to do otherwise; the defaults are those it was published with.
+
+    Source: Tiong et al., Findings of EMNLP 2022, section 4.2; LAVIS, lavis/models/pnp_vqa_models and
+    lavis/projects/pnp-vqa (commit 506965b), which decide where the paper is silent. `rounds` is ours.
+    """
+
+    question_words: int = 50
+    """A question loses what stands after so many words."""
+    question_tokens: int = 35
+    """And the matcher, what stands after so many tokens, [ENC] and [SEP] included."""
+    layer: int = 7
+    """The layer of the matcher's text encoder whose cross-attention tells the relevance, counted from 0."""
+    patches: int = 20
+    """Patches that a caption is written of."""
+    captions: int = 100
+    """Captions of an image that are drawn in a round, and kept in all."""
+    rounds: int = 10
+    """Rounds after which there are no more captions, for an image of which there is little to say."""
+    prompt: str = "a picture of "
+    """What every caption begins with."""
+    top_k: int = 50
+    """The likeliest tokens that a caption's next may be one of."""
+    top_p: float = 1.0
+    """The share of those tokens' probability that is drawn from."""
+    min_length: int = 10
+    """Fewest tokens of a caption, [DEC], prompt and [SEP] included."""
+    max_length: int = 20
+    """Most tokens of a caption."""
+    captions_per_context: int = 1
+    """Captions that the reader reads together with the question."""
+    answer_length: int = 20
+    """Most tokens of an answer, the decoder's start and end included."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if type(value) is not type(getattr(type(self), name)):
+                raise InvalidTypeError(
+                    f"PNP-VQA's {name} must be {type(getattr(type(self), name)).__name__}, got {value!r}."
+                )
+            if type(value) is int and value < (0 if name in ("layer", "min_length") else 1):
+                raise InvalidValueError(f"PNP-VQA's {name} must be positive, got {value}.")
+        if not 0 < self.top_p <= 1:
+            raise InvalidValueError(f"PNP-VQA's top_p must be in (0, 1], got {self.top_p}.")
+
+
+def read_numbers(given: Mapping[str, Any]) -> Numbers:
+    """Return the published numbers with some replaced.
+
+    Raises:
+        UnknownNameError: there is no such number.
+        InvalidTypeError, InvalidValueError: a number of the wrong type, or out of its range.
+    """
+    known = [field.name for field in fields(Numbers)]
+    for name in given:
+        if name not in known:
+            raise UnknownNameError("number of PNP-VQA", name, known)
+    return Numbers(**given)
