@@ -78,7 +78,7 @@ class Pnp:
             raise UnknownNameError("mode", mode, get_args(Mode))
         parts, own = _find_parts(source)
         self.name = name
-        self._seed, self._mode = seed, mode
+        self._source, self._seed, self._mode = source, seed, mode
         self._numbers = read_numbers({**own, **(numbers or {})})
         seeing = {"image_processor": BlipImageProcessorPil, "dtype": dtype}
         self._matcher = _load(Checkpoint, matcher or parts["matcher"], network=BlipForImageTextRetrieval, **seeing)

@@ -34,7 +34,7 @@ def write_captions(
     Returns:
         The captions, without the prompt.
     """
-    words = network.config.text_config
+    words: Any = network.config.text_config
     start = torch.tensor(tokenizer(prompt)["input_ids"][:-1], device=states.device)  # without [SEP]
     start[0] = words.bos_token_id
     ids = network.text_decoder.generate(

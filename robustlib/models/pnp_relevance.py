@@ -3,6 +3,8 @@
 Source: Tiong et al., Findings of EMNLP 2022, section 3.2; LAVIS, lavis/models/blip_models/blip_image_text_matching.py.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
@@ -21,13 +23,11 @@ def let_gradients_begin(network: BlipForImageTextRetrieval, layer: int) -> None:
     Raises:
         InvalidValueError: there is no such layer, or it is the last, whose words reach no logit.
     """
-    layers = len(network.text_encoder.encoder.layer)
-    if layer >= layers - 1:
-        raise InvalidValueError(
-            f"The layer of the relevance must be before the last of {layers} (number {layers - 1}), got {layer}."
-        )
+    layers: Any = network.text_encoder.encoder.layer
+    if layer >= len(layers) - 1:
+        raise InvalidValueError(f"The layer of PNP-VQA's relevance must be below {len(layers) - 1} here, got {layer}.")
     network.requires_grad_(False)
-    network.text_encoder.encoder.layer[layer].crossattention.self.query.requires_grad_(True)
+    layers[layer].crossattention.self.query.requires_grad_(True)
 
 
 def relevance(network: BlipForImageTextRetrieval, layer: int, images: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
@@ -53,7 +53,8 @@ def relevance(network: BlipForImageTextRetrieval, layer: int, images: Tensor, id
         (gradient,) = torch.autograd.grad(match.sum(), attention)
     by_token = (attention.detach() * gradient.relu())[..., 1:].float().mean(1)
     words = pad(mask[:, 2:], (1, 1))[..., None]  # neither [ENC] nor [SEP]
-    return (by_token * words).sum(1) / words.sum(1).clamp(min=1)
+    summed: Tensor = (by_token * words).sum(1)
+    return summed / words.sum(1).clamp(min=1)
 
 
 def draw_patches(relevance: Tensor, noise: Tensor, count: int) -> Tensor:

@@ -30,7 +30,7 @@ from robustlib.models.training_data import Batch, TrainingSet, answer_list, norm
 
 SIDE = 64
 PROMPT = "a picture of"
-SHAPE = {
+SHAPE: dict[str, Any] = {
     "hidden_size": 64,
     "intermediate_size": 256,
     "num_attention_heads": 4,
@@ -121,6 +121,7 @@ class ReaderLearner:
 
     def __init__(self, questions: Sequence[Question]) -> None:
         self.tokenizer, self.answers = piece_tokenizer(questions), answer_list(questions)
+        start: dict[str, Any] = {"decoder_start_token_id": self.tokenizer.pad_token_id}
         self.network = T5ForConditionalGeneration(
             T5Config(
                 vocab_size=len(self.tokenizer),
@@ -130,7 +131,7 @@ class ReaderLearner:
                 num_layers=2,
                 num_heads=4,
                 dropout_rate=0.0,
-                decoder_start_token_id=self.tokenizer.pad_token_id,
+                **start,
             )
         )
         self.processors = (self.tokenizer,)
