@@ -66,6 +66,23 @@ def vqa_bench_printed() -> pd.DataFrame:
     return frame
 
 
+def vlm_robustbench_stated() -> pd.DataFrame:
+    """Return the numbers that the text of VLM-RobustBench states, as it states them.
+
+    Returns:
+        Text columns ``dataset``, ``scope``, ``condition``, ``metric``, ``stated`` and ``section``; the file says what
+        they mean.
+
+    Raises:
+        PublishedDataError: the file has another number of rows, a statement twice, or one that is no number.
+    """
+    columns = ["dataset", "scope", "condition", "metric", "stated", "section"]
+    frame = published_table("vlm_robustbench_stated", columns, rows=66)
+    _require(not frame.duplicated(columns[:4]).any(), "vlm_robustbench_stated", "a statement twice")
+    _require(frame["stated"].map(_is_number).all(), "vlm_robustbench_stated", "a statement that is no number")
+    return frame
+
+
 def _path(name: str) -> Path:
     return _FOLDER / f"{name}.csv"
 

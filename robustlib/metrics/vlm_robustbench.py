@@ -93,9 +93,9 @@ def configuration_table(scores: BenchScores, resamples: int = 1000, seed: int = 
     """Return what each configuration does to each model, and how sure its tier is.
 
     Returns:
-        Columns ``model``, ``corruption``, ``severity``, ``level``, ``category``; the numbers of
-        `robustlib.metrics.vlm_statistics.configuration_metrics`, each with ``_low`` and ``_high``; ``tier``; and
-        ``p_positive`` to ``p_catastrophic``, the share of resamples in which the drop is in each tier.
+        Columns ``model``, ``configuration`` (such as "fog:low"), ``corruption``, ``severity``, ``level``, ``category``;
+        the numbers of `robustlib.metrics.vlm_statistics.configuration_metrics`, each with ``_low`` and ``_high``;
+        ``tier``; and ``p_positive`` to ``p_catastrophic``, the share of resamples in which the drop is in each tier.
     """
     _warn_without_gain(scores)
     table = _by_configuration(scores, configuration_metrics, resamples, seed)
@@ -181,14 +181,15 @@ def scaling_table(
 def _by_configuration(scores: BenchScores, statistic: Statistic, resamples: int, seed: int) -> pd.DataFrame:
     numbers = estimate(scores, statistic, resamples, seed)
     drops = numbers["drop"].value.reshape(-1)
-    table = pd.DataFrame(configurations() * (len(drops) // len(configurations())))
+    rows = configurations() * (len(drops) // len(configurations()))
+    columns: dict[str, object] = {"tier": tier_of(drops)}
     for name, number in numbers.items():
-        table[name] = number.value.reshape(-1)
-        table[f"{name}_low"], table[f"{name}_high"] = number.low.reshape(-1), number.high.reshape(-1)
-    table["tier"] = tier_of(drops)
-    probabilities = tier_probabilities(scores, lambda rates: statistic(rates)["drop"], resamples, seed)
-    table[[f"p_{tier}" for tier in TIERS]] = probabilities.reshape(-1, len(TIERS))
-    return table
+        ends = {"": number.value, "_low": number.low, "_high": number.high}
+        columns |= {f"{name}{end}": values.reshape(-1) for end, values in ends.items()}
+    sure = tier_probabilities(scores, lambda rates: statistic(rates)["drop"], resamples, seed).reshape(-1, len(TIERS))
+    columns |= {f"p_{tier}": sure[:, place] for place, tier in enumerate(TIERS)}
+    names = pd.Series(list(map(str, rows)), name="configuration")
+    return pd.concat([names, pd.DataFrame(rows), pd.DataFrame(columns)], axis=1)
 
 
 def _long(numbers: Mapping[str, Estimate], axis: str, labels: Sequence[str]) -> pd.DataFrame:

@@ -1,0 +1,197 @@
+"""What the tables and figures of VLM-RobustBench are made from: a sweep's answers, as a few frames of numbers.
+
+Every number stands beside the ends of its 95 % interval, in columns that end in ``_low`` and ``_high``. Means over
+models are of those that answer better with the images than without.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from robustlib.errors import InvalidValueError
+from robustlib.metrics.corruption_error import reference_model
+from robustlib.metrics.rates import BASELINES, BenchScores
+from robustlib.metrics.vlm_robustbench import (
+    category_sensitivity,
+    configuration_table,
+    level_table,
+    mean_configuration_table,
+    model_table,
+    models_with_gain,
+    overall_table,
+    scaling_table,
+    tier_certainty,
+)
+from robustlib.metrics.vlm_scores import bench_scores, status_shares_by_condition
+from robustlib.report.vlm_spec import listed
+from robustlib.sweep.store import read_manifest, read_predictions
+
+_SOURCE = ["dataset", "split"]
+_COLUMNS = ["model", *_SOURCE, "question_id", "image_id", "category", "suite", "family", "variant", "severity"]
+
+
+@dataclass(frozen=True)
+class BenchEvidence:
+    """Everything that the tables and figures are made from."""
+
+    source: str
+    """The folder of a sweep."""
+    frames: Mapping[str, pd.DataFrame]
+    """Each begins with the column ``dataset``.
+
+    * models: all numbers of each model, with its family, checkpoint, mode, parameters (NaN if unknown), the reference
+      of its corruption errors, and the share of its answers that are not ok.
+    * configurations: what each configuration does to each model; means: to the models on average; families: to the
+      models of a family on average.
+    * levels, overall, categories, slopes: over models; certainty: the tiers of each model; statuses: of each condition.
+    """
+    note: str
+    """How much stands behind the numbers, as a sentence."""
+    averaged: str
+    """Which models the means are of, as a sentence."""
+
+
+def load_evidence(
+    source: str, families: Mapping[str, str] | None = None, resamples: int = 1000, seed: int = 0
+) -> BenchEvidence:
+    """Load the numbers of a finished sweep.
+
+    Args:
+        source: the sweep's folder.
+        families: the family of a model, by what the sweep calls it; one that is not there has its network's.
+        resamples: how many resamples the intervals are made of.
+        seed: equal seeds give equal intervals.
+
+    Raises:
+        StoreError: the folder holds no finished sweep, or a damaged one.
+        InvalidValueError: the predictions lack a condition or question.
+    """
+    predictions = read_predictions(source, [*_COLUMNS, "status", "score"])
+    about = describe_models(read_manifest(source)["models"], families or {})
+    return evidence_of(source, predictions, about, resamples, seed)
+
+
+def describe_models(records: Mapping[str, Mapping[str, Any]], families: Mapping[str, str]) -> pd.DataFrame:
+    """Return what a manifest says of its models: ``model``, ``family``, ``checkpoint``, ``mode``, ``parameters``.
+
+    The family is the name of the network up to "For", as in Qwen3VLForConditionalGeneration. A model that is no network
+    is its own family.
+    """
+    rows = [
+        {
+            "model": name,
+            "family": families.get(name, str(record.get("network", name)).partition("For")[0]),
+            "checkpoint": record.get("checkpoint", name),
+            "mode": record.get("mode", ""),
+            "parameters": record.get("parameters"),
+        }
+        for name, record in records.items()
+    ]
+    about = pd.DataFrame(rows)
+    return about.assign(parameters=pd.to_numeric(about["parameters"], errors="coerce"))
+
+
+def evidence_of(
+    source: str, predictions: pd.DataFrame, about: pd.DataFrame, resamples: int = 1000, seed: int = 0
+) -> BenchEvidence:
+    """Return the evidence in a predictions table.
+
+    Args:
+        source: what to call it.
+        predictions: the rows of one or more data sets.
+        about: from `describe_models`, with every model of the predictions.
+        resamples: how many resamples the intervals are made of.
+        seed: equal seeds give equal intervals.
+
+    Raises:
+        InvalidValueError: there is no row, or those of a data set are not whole: see `bench_scores`.
+    """
+    parts: dict[str, list[pd.DataFrame]] = {}
+    notes, averaged = [], []
+    for (dataset, split), rows in predictions.groupby(_SOURCE, sort=False):
+        name, scores = f"{dataset}/{split}", bench_scores(rows)
+        seeing = scores.of_models(models_with_gain(scores))
+        for kind, frame in _frames(rows, scores, seeing, about, {"resamples": resamples, "seed": seed}):
+            frame.insert(0, "dataset", name)
+            parts.setdefault(kind, []).append(frame)
+        notes.append(_count(name, scores))
+        averaged.append(_name_models(name, scores, seeing))
+    if not parts:
+        raise InvalidValueError("There are no predictions to make tables of.")
+    frames = {kind: pd.concat(frames, ignore_index=True) for kind, frames in parts.items()}
+    intervals = f"Brackets: 95 % interval over {resamples:,} resamples of whole images."
+    return BenchEvidence(source, frames, " ".join([*notes, intervals]), " ".join(averaged))
+
+
+def _frames(
+    rows: pd.DataFrame, scores: BenchScores, seeing: BenchScores, about: pd.DataFrame, drawing: dict[str, int]
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the frames of one data set, by their name."""
+    reference = reference_model(seeing.rates().clean, seeing.models)
+    configurations = configuration_table(scores, **drawing)
+    statuses = status_shares_by_condition(rows)
+    models = about.merge(_wide(model_table(scores, **drawing, reference=reference), "model"), on="model")
+    yield "models", models.assign(reference=reference).merge(_unread(statuses), on="model")
+    yield "configurations", configurations.merge(about[["model", "family"]], on="model")
+    yield "means", mean_configuration_table(seeing, **drawing)
+    yield "families", _by_family(seeing, about, drawing)
+    yield "levels", _wide(level_table(seeing, **drawing), "level")
+    yield "overall", _wide(overall_table(seeing, **drawing).assign(models=len(seeing.models)), "models")
+    yield "categories", _as_drops(category_sensitivity(seeing, **drawing))
+    yield "slopes", _slopes(seeing, about, drawing)
+    yield "certainty", tier_certainty(configurations)
+    yield "statuses", statuses
+
+
+def _wide(table: pd.DataFrame, axis: str) -> pd.DataFrame:
+    """Turn rows of one metric each into columns: each metric, followed by the ends of its interval."""
+    columns = {
+        f"{metric}{suffix}": rows.set_index(axis)[end]
+        for metric, rows in table.groupby("metric", sort=False)
+        for suffix, end in (("", "value"), ("_low", "low"), ("_high", "high"))
+    }
+    return pd.DataFrame(columns).rename_axis(axis).reset_index()
+
+
+def _unread(statuses: pd.DataFrame) -> pd.DataFrame:
+    """Return the share of answers that are not ok: ``unread_clean`` and ``unread_corrupted``, in percent."""
+    unread = statuses.assign(unread=100 - statuses["ok"])
+    clean = unread[unread["condition"] == "clean"].set_index("model")["unread"]
+    corrupted = unread[~unread["condition"].isin(BASELINES)].groupby("model")["unread"].mean()
+    return pd.DataFrame({"unread_clean": clean, "unread_corrupted": corrupted}).reset_index()
+
+
+def _by_family(seeing: BenchScores, about: pd.DataFrame, drawing: dict[str, int]) -> pd.DataFrame:
+    own = about[about["model"].isin(seeing.models)]
+    tables = [
+        mean_configuration_table(seeing.of_models(list(members["model"])), **drawing).assign(family=family)
+        for family, members in own.groupby("family", sort=False)
+    ]
+    return pd.concat(tables, ignore_index=True)
+
+
+def _as_drops(table: pd.DataFrame) -> pd.DataFrame:
+    return table.rename(columns={"value": "drop", "low": "drop_low", "high": "drop_high"})
+
+
+def _slopes(seeing: BenchScores, about: pd.DataFrame, drawing: dict[str, int]) -> pd.DataFrame:
+    """Return the slopes of the families that have models of several known sizes."""
+    sized = about[about["model"].isin(seeing.models) & about["parameters"].notna()]
+    several = sized[sized.groupby("family")["parameters"].transform("nunique") > 1]
+    if several.empty:
+        return pd.DataFrame({"family": []})
+    models = list(several["model"])
+    sizes, families = (dict(zip(models, several[name], strict=True)) for name in ("parameters", "family"))
+    return _wide(scaling_table(seeing.of_models(models), sizes, families, **drawing), "family")
+
+
+def _count(name: str, scores: BenchScores) -> str:
+    return f"{name}: n = {len(scores.images):,} questions on {len(set(scores.images)):,} images."
+
+
+def _name_models(name: str, scores: BenchScores, seeing: BenchScores) -> str:
+    blind = [model for model in scores.models if model not in seeing.models]
+    left_out = f", which leaves out {listed(blind)} for want of visual gain" if blind else ""
+    return f"Means over models on {name} are of {listed(seeing.models)}{left_out}."
