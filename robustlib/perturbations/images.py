@@ -1,4 +1,4 @@
-"""Families image, image_shuffle and text_only: the same question with its image worked on, exchanged or taken away."""
+"""Families image, image_shuffle and text_only: the same question, its images worked on, exchanged or taken away."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -23,7 +23,10 @@ IMAGE_OPERATIONS = (
 
 
 def rework_image(questions: Sequence[Question], seed: int) -> Iterator[Variant]:
-    """Name each of the eight operations for each question that has an image; the seed is not used."""
+    """Name each of the eight operations, to be done to all its images, for each question that has any.
+
+    The seed is not used.
+    """
     for question in questions:
         if question.image is None:
             continue
@@ -32,53 +35,59 @@ def rework_image(questions: Sequence[Question], seed: int) -> Iterator[Variant]:
 
 
 def shuffle_images(questions: Sequence[Question], seed: int) -> Iterator[Variant]:
-    """Show each question the image of another one: see `image_donors`.
+    """Show each question the images of another one: see `image_donors`.
 
     Raises:
-        InvalidValueError: all questions with an image share a single one.
+        InvalidValueError: no two questions have different images, as many each.
     """
     donors = image_donors(questions, seed)
-    if len(donors) == 1:
-        raise InvalidValueError(
-            f"image_shuffle needs at least two different images, got one: {next(iter(donors.values()))[0]!r}."
-        )
     for question in questions:
-        if question.image is not None:
+        if question.images and not donors:
+            raise InvalidValueError(
+                f"image_shuffle needs at least two different images, got one: {question.image_id!r}."
+            )
+        if question.images in donors:
             yield vary(question, "image_shuffle", "shuffled", with_donor(question, donors))
 
 
 def remove_image(questions: Sequence[Question], seed: int) -> Iterator[Variant]:
-    """Take the image away from each question that has one; the seed is not used."""
+    """Take all images away from each question that has any; the seed is not used."""
     for question in questions:
         if question.image is not None:
-            yield vary(question, "text_only", "no_image", replace(question, image=None))
+            yield vary(question, "text_only", "no_image", replace(question, image=None, more_images=()))
 
 
-Donors = dict[LazyImage, tuple[str, LazyImage]]
+Images = tuple[LazyImage, ...]
+"""All images of a question; they go from one question to another together."""
+Donors = dict[Images, tuple[str, Images]]
 
 
 def image_donors(questions: Sequence[Question], seed: int) -> Donors:
-    """Give every distinct image another one: a derangement made of one random cycle over all of them.
+    """Give the images of every question those of another: a derangement made of one random cycle over all of them.
 
-    Each image is given away once, and questions on one image share its donor, so no question gets its own image back
-    through another question on it. With a single image, that image is its own donor.
+    Those of questions with equally many images make a cycle. Each is given away once, and questions on one image share
+    its donor, so no question gets its own image back through another question on it.
 
     Returns:
-        For each image, the image_id and the image of its donor. It does not depend on the order of the questions.
+        For the images of each question, the image_id and the images of their donor. It does not depend on the order of
+        the questions. Images without others to take their place are left out.
     """
-    names: dict[LazyImage, str] = {}
+    names: dict[Images, str] = {}
     for question in questions:
-        if question.image is not None:
-            names[question.image] = min(question.image_id, names.get(question.image, question.image_id))
-    images = sorted(names, key=names.__getitem__)
+        if question.images:
+            names[question.images] = min(question.image_id, names.get(question.images, question.image_id))
     dataset = questions[0].dataset if questions else ""
-    cycle = [images[index] for index in generator("image_shuffle", seed, dataset).permutation(len(images))]
-    return {image: (names[donor], donor) for image, donor in zip(cycle, cycle[1:] + cycle[:1], strict=True)}
+    donors: Donors = {}
+    for count in sorted(set(map(len, names))):
+        same = sorted((images for images in names if len(images) == count), key=names.__getitem__)
+        cycle = [same[index] for index in generator("image_shuffle", seed, dataset, count).permutation(len(same))]
+        if len(cycle) > 1:
+            pairs = zip(cycle, cycle[1:] + cycle[:1], strict=True)
+            donors |= {images: (names[donor], donor) for images, donor in pairs}
+    return donors
 
 
 def with_donor(question: Question, donors: Donors) -> Question:
-    """Return the question with the donor of its image, whose image_id is kept in ``meta["donor_image_id"]``."""
-    if question.image is None:
-        raise InvalidValueError(f"Question {question.id} has no image to exchange.")
-    name, image = donors[question.image]
-    return replace(question, image=image, meta={**question.meta, "donor_image_id": name})
+    """Return the question with its images' donor, whose image_id is kept in ``meta["donor_image_id"]``."""
+    name, (image, *more) = donors[question.images]
+    return replace(question, image=image, more_images=tuple(more), meta={**question.meta, "donor_image_id": name})

@@ -24,13 +24,14 @@ def inject_text(questions: Sequence[Question], seed: int) -> Iterator[Variant]:
 
 
 def inject_image(questions: Sequence[Question], seed: int) -> Iterator[Variant]:
-    """Draw a wrong option onto the image: small in a corner, or large in the centre."""
+    """Draw a wrong option onto all images: small in a corner, or large in the centre."""
     for question, target in _with_targets(questions, seed):
         if question.image is None:
             continue
         for place in PLACES:
-            drawn = DrawnImage(question.image, question.options[target], place)
-            yield vary(question, "inject_image", f"typo_{place}", replace(question, image=drawn), target=target)
+            image, *more = (DrawnImage(image, question.options[target], place) for image in question.images)
+            shown = replace(question, image=image, more_images=tuple(more))
+            yield vary(question, "inject_image", f"typo_{place}", shown, target=target)
 
 
 def _with_targets(questions: Sequence[Question], seed: int) -> Iterator[tuple[Question, int]]:

@@ -42,7 +42,7 @@ def offer_no_answer(questions: Sequence[Question], seed: int) -> Iterator[Varian
         if _alike(NONE_OPTION) in map(_alike, question.options):
             continue
         yield _add(question, "abstain", "add_none", NONE_OPTION)
-        if question.image is not None and len(donors) > 1:
+        if question.images in donors:
             yield _add(with_donor(question, donors), "abstain", "add_none_shuffled", NONE_OPTION)
 
 

@@ -23,7 +23,7 @@ class Variant:
     target: int = -1
     """Index of the shown option that the variant is about: the one added, pushed or asked for; -1 if there is none."""
     operation: str = ""
-    """Corruption that its image still has to go through, such as "meaning_preserving/jpeg70"; "" for none."""
+    """Corruption that its images still have to go through, such as "meaning_preserving/jpeg70"; "" for none."""
     severity: int = 0
     """1 to 5 where the family comes in severities, otherwise 0."""
 

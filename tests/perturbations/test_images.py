@@ -47,6 +47,34 @@ def test_one_picture_under_two_names_is_one_image() -> None:
         assert variant.group_id[0] == "r" or variant.question.image != twins[0].image
 
 
+def ask_about(name: str, *images: int) -> Question:
+    first, *more = (IMAGES[image] for image in images)
+    return Question(name, first, f"images{images}", "Which?", "choice", ("cab", "bus"), 0, more_images=tuple(more))
+
+
+SEVERAL = [ask_about("a", 0, 1), ask_about("b", 1, 0), ask_about("c", 2), ask_about("d", 3), ask_about("e", 4, 5, 6)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_several_images_are_exchanged_together_for_as_many(seed: int) -> None:
+    shown = {variant.group_id: variant.question for variant in perturb(SEVERAL, "image_shuffle", seed)}
+    images = {question.id: question.images for question in SEVERAL}
+    assert {name: question.images for name, question in shown.items()} == {
+        "a": images["b"],
+        "b": images["a"],
+        "c": images["d"],
+        "d": images["c"],
+    }
+    assert shown["a"].meta["donor_image_id"] == "images(1, 0)"
+
+
+def test_several_images_are_taken_away_and_attacked_together() -> None:
+    assert not any(variant.question.more_images for variant in perturb(SEVERAL, "text_only"))
+    attacked_ones = [v.question for v in perturb(SEVERAL, "inject_image") if v.name == "typo_corner"]
+    for question, source in zip(attacked_ones, SEVERAL, strict=True):
+        assert question.images == tuple(DrawnImage(image, "bus", "corner") for image in source.images)
+
+
 def test_no_image_is_no_image() -> None:
     variants = perturb([ask(0, 3), ask(1, None)], "text_only")
     assert [(variant.group_id, variant.question.image) for variant in variants] == [("q0", None)]
