@@ -80,7 +80,7 @@ def save_blip(folder: Path, answers: list[str]) -> None:
     BlipImageProcessorPil(size={"height": 32, "width": 32}).save_pretrained(folder)
 
 
-def new_vle(vocabulary: int, num_hidden_layers: int = 2) -> VleForQuestionAnswering:
+def new_vle(vocabulary: int, num_hidden_layers: int = 2) -> Any:
     """Return a VLE whose towers have other widths than its co-attention layers, as they may."""
     size: dict[str, Any] = {"hidden_size": 32, "num_attention_heads": 4, "intermediate_size": 64}
     relative = {"relative_attention": True, "position_buckets": 4, "norm_rel_ebd": "layer_norm", "share_att_key": True}

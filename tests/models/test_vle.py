@@ -18,7 +18,6 @@ from transformers import CLIPVisionModel, DebertaV2Model
 
 from robustlib.errors import RobustlibError
 from robustlib.models import Prompt, load_model
-from robustlib.models.vle_network import VleForQuestionAnswering
 from tests.models.conftest import ANSWERS, new_vle
 
 HEADS = 4
@@ -54,11 +53,12 @@ def block(weights: Weights, name: str, states: Tensor, other: Tensor) -> Tensor:
     return norm(weights, f"{name}.output.LayerNorm", linear(weights, f"{name}.output.dense", inner) + states, 1e-12)
 
 
-def reference(network: VleForQuestionAnswering, pixels: Tensor, ids: Tensor) -> Tensor:
+def reference(network: Any, pixels: Tensor, ids: Tensor) -> Tensor:
     """One question without padding, from the description: pixels 1 x 3 x side x side, ids 1 x tokens."""
     config, every = network.config, network.state_dict()
     weights = {key.removeprefix("vle."): value for key, value in every.items()}
-    text_tower, image_tower = DebertaV2Model(config.text_config), CLIPVisionModel(config.vision_config)
+    text_tower: Any = DebertaV2Model(config.text_config)
+    image_tower: Any = CLIPVisionModel(config.vision_config)
     for tower, prefix in ((text_tower, "text_model."), (image_tower, "vision_model.")):
         own = {key.removeprefix(prefix): value for key, value in weights.items() if key.startswith(prefix)}
         tower.load_state_dict(own)
@@ -120,16 +120,16 @@ HUB_IMAGES: dict[str, Any] = {
 def spm_model() -> bytes:
     """A SentencePiece model laid out as DeBERTa's: [PAD], [CLS], [SEP], [UNK], then the pieces."""
     model = io.BytesIO()
-    special = {"pad": "[PAD]", "bos": "[CLS]", "eos": "[SEP]", "unk": "[UNK]"}
-    numbers = {f"{name}_id": number for number, name in enumerate(special)}
-    pieces = {f"{name}_piece": piece for name, piece in special.items()}
+    pieces = {"pad": "[PAD]", "bos": "[CLS]", "eos": "[SEP]", "unk": "[UNK]"}
+    special: dict[str, Any] = {f"{name}_id": number for number, name in enumerate(pieces)}
+    special |= {f"{name}_piece": piece for name, piece in pieces.items()}
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(CORPUS), model_writer=model, vocab_size=32, minloglevel=2, **numbers, **pieces
+        sentence_iterator=iter(CORPUS), model_writer=model, vocab_size=32, minloglevel=2, **special
     )
     return model.getvalue()
 
 
-def save_as_released(network: VleForQuestionAnswering, folder: Path) -> None:
+def save_as_released(network: Any, folder: Path) -> None:
     """Write the files of the hub's repositories, with the names of transformers 4.26."""
     weights = {
         key.replace("vle.vision_model.", "vle.vision_model.vision_model."): value
