@@ -1,7 +1,7 @@
 """Tables for a paper: one source, written as CSV (full precision), Markdown and LaTeX (rounded, with emphasis)."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -83,7 +83,7 @@ def write_table(table: Table, folder: str | Path) -> list[Path]:
         The paths of the three files.
     """
     contents = {
-        "csv": table.frame.to_csv(index=False, na_rep="NaN", lineterminator="\n"),
+        "csv": _csv(table.frame),
         "md": markdown(table),
         "tex": latex(table),
     }
@@ -91,6 +91,20 @@ def write_table(table: Table, folder: str | Path) -> list[Path]:
     for path, content in zip(paths, contents.values(), strict=True):
         write_atomically(path, content.encode())
     return paths
+
+
+def write_tables(tables: Sequence[Table], folder: str | Path) -> str:
+    """Write some tables, perhaps none, and return them as one Markdown text to show."""
+    for table in tables:
+        write_table(table, folder)
+    return "\n".join(map(markdown, tables)) or "This source has no numbers for this table."
+
+
+def write_numbers(numbers: pd.DataFrame, folder: str | Path, name: str) -> Path:
+    """Write numbers as CSV alone: those that are too many to print. Returns the path of the file."""
+    path = Path(folder) / f"{name}.csv"
+    write_atomically(path, _csv(numbers).encode())
+    return path
 
 
 def round_text(value: float, decimals: int) -> str:
@@ -159,6 +173,10 @@ def extreme_places(frame: pd.DataFrame, columns: Iterable[str], rows: range, lar
     block = frame.iloc[rows.start : rows.stop][list(columns)].astype(float)
     best = block.eq(block.max() if largest else block.min()).to_numpy()
     return {(rows.start + row, block.columns[column]) for row, column in zip(*best.nonzero(), strict=True)}
+
+
+def _csv(frame: pd.DataFrame) -> str:
+    return str(frame.to_csv(index=False, na_rep="NaN", lineterminator="\n"))
 
 
 def _printed(table: Table) -> list[list[tuple[Place, str]]]:
