@@ -94,28 +94,29 @@ class Checkpoint:
         image_processor: Any = None,
         revision: str | None = None,
         dtype: str = "float32",
+        subfolder: str = "",
     ) -> None:
         """Load from a folder or the hub: safetensors only, no code of the checkpoint's own.
 
         Args:
             source: a folder, or the name of a hub repository.
             network: transformers' class of the network; Any, as are its objects, whose types are too loose to check.
-            image_processor: transformers' class of the image processor that works on PIL, without torchvision; None for a
-                network of text alone.
+            image_processor: transformers' class of the image processor that works on PIL, without torchvision;
+                None for a network of text alone.
             revision: the repository's branch, tag or commit.
             dtype: a key of `DTYPES`, whatever the weights were saved in.
+            subfolder: where it lies within the source, for a model of several networks.
         """
         self.source = source
         self.revision = pin_revision(source, revision)
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         tokenizer: Any = AutoTokenizer
+        where: dict[str, str] = {"revision": self.revision, "subfolder": subfolder}
         with no_progress_bars() if Path(source).is_dir() else nullcontext():
-            self.network = network.from_pretrained(
-                source, revision=self.revision, dtype=find_dtype(dtype), use_safetensors=True
-            )
+            self.network = network.from_pretrained(source, **where, dtype=find_dtype(dtype), use_safetensors=True)
         self.network.to(self.device)
-        self.tokenizer = tokenizer.from_pretrained(source, revision=self.revision, trust_remote_code=False)
-        self.image_processor = image_processor and image_processor.from_pretrained(source, revision=self.revision)
+        self.tokenizer = tokenizer.from_pretrained(source, **where, trust_remote_code=False)
+        self.image_processor = image_processor and image_processor.from_pretrained(source, **where)
 
     def tokens(self, texts: Sequence[str], limit: int | None = None) -> tuple[Tensor, Tensor]:
         """Return token ids and mask, both texts x tokens, padded on the right to the longest.

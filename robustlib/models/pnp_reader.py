@@ -5,6 +5,7 @@ Source: Tiong et al., Findings of EMNLP 2022, section 3.4; LAVIS, lavis/models/p
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -41,16 +42,15 @@ def fuse(states: Tensor, mask: Tensor, contexts: Sequence[Sequence[int]]) -> tup
 class Reader(Checkpoint):
     """A T5 with its tokenizer."""
 
-    def __init__(self, source: str, revision: str | None, dtype: str, answer_length: int) -> None:
+    def __init__(self, source: str, answer_length: int, **where: Any) -> None:
         """Load from a folder or the hub.
 
         Args:
             source: see `Checkpoint`.
-            revision: see `Checkpoint`.
-            dtype: see `Checkpoint`.
             answer_length: most tokens of an answer, start and end included.
+            where: see `Checkpoint`.
         """
-        super().__init__(source, T5ForConditionalGeneration, None, revision, dtype)
+        super().__init__(source, T5ForConditionalGeneration, **where)
         self.end = self.network.config.eos_token_id
         self._length = answer_length
 
