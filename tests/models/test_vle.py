@@ -89,7 +89,7 @@ def test_blocks_stand_in_the_order_of_the_description(layers: int) -> None:
     draw = torch.Generator().manual_seed(1)
     pixels = torch.randn(2, 3, 32, 32, generator=draw)
     texts = [torch.randint(1, 30, (1, length), generator=draw) for length in (7, 3, 5)]
-    places = torch.tensor([1, 0, 1])
+    places = torch.tensor([1, 0, 0])
     ids = torch.nn.utils.rnn.pad_sequence([text[0] for text in texts], batch_first=True)
     logits = network(pixels, places, ids, (ids != 0).long())
     expected = [reference(network, pixels[place][None], text) for place, text in zip(places, texts, strict=True)]
