@@ -13,6 +13,7 @@ from transformers import AutoModelForImageTextToText, BatchFeature
 
 from robustlib.data.images import Pixels
 from robustlib.errors import InvalidValueError, RobustlibError
+from robustlib.models.chat_images import read_once
 from robustlib.models.chat_processors import load_processor
 from robustlib.models.checkpoint import GREY, Checkpoint, find_dtype, no_progress_bars, pin_revision
 
@@ -43,6 +44,7 @@ class ChatCheckpoint(Checkpoint):
                 trust_remote_code=trust_remote_code,
             )
         self.network.to(self.device)
+        read_once(self.network)
         self.is_paligemma = self.network.config.model_type == "paligemma"
         self.template = _PALIGEMMA if self.is_paligemma else self.processor.chat_template
         if self.template is None:
