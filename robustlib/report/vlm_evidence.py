@@ -42,7 +42,7 @@ class BenchEvidence:
     """Each begins with the column ``dataset``.
 
     * models: all numbers of each model, with its family, checkpoint, mode, parameters (NaN if unknown), the reference
-      of its corruption errors, and the share of its answers that are not ok.
+      of its corruption errors, whether means take it in (averaged), and the share of its answers that are not ok.
     * configurations: what each configuration does to each model; means: to the models on average; families: to the
       models of a family on average.
     * levels, overall, categories, slopes: over models; certainty: the tiers of each model; statuses: of each condition.
@@ -133,8 +133,9 @@ def _frames(
     configurations = configuration_table(scores, **drawing)
     statuses = status_shares_by_condition(rows)
     models = about.merge(_wide(model_table(scores, **drawing, reference=reference), "model"), on="model")
-    yield "models", models.assign(reference=reference).merge(_unread(statuses), on="model")
-    yield "configurations", configurations.merge(about[["model", "family"]], on="model")
+    models = models.assign(reference=reference, averaged=models["model"].isin(seeing.models))
+    yield "models", models.merge(_unread(statuses), on="model")
+    yield "configurations", configurations.merge(models[["model", "family", "averaged"]], on="model")
     yield "means", mean_configuration_table(seeing, **drawing)
     yield "families", _by_family(seeing, about, drawing)
     yield "levels", _wide(level_table(seeing, **drawing), "level")
