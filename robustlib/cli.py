@@ -5,6 +5,8 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from robustlib.cli_models import fill_ask, print_models
+
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
@@ -18,7 +20,9 @@ def add_list(commands: "Commands") -> None:
     corruptions = kinds.add_parser("corruptions", help="suite/name, category and severities of each corruption")
     corruptions.add_argument("suite", nargs="?", help="one suite only")
     corruptions.set_defaults(run=_list_corruptions)
-    for kind, names in (("models", _models), ("datasets", _datasets), ("profiles", _profiles)):
+    models = kinds.add_parser("models", help="name, parameters, licence, modes and class of each model")
+    models.set_defaults(run=print_models)
+    for kind, names in (("datasets", _datasets), ("profiles", _profiles)):
         kinds.add_parser(kind, help=f"names of the {kind}").set_defaults(run=_printer(names))
 
 
@@ -53,15 +57,9 @@ def add_status(commands: "Commands") -> None:
 
 
 def add_ask(commands: "Commands") -> None:
-    """Register ``ask``: one question about one image."""
-    parser = commands.add_parser("ask", help="ask a model about an image, corrupted or as it is")
-    parser.add_argument("model", help="a name of 'list models', a hub id or a local folder")
-    parser.add_argument("image", help="path of an image file")
-    parser.add_argument("question")
-    parser.add_argument("--corruption", metavar="SUITE/NAME", help="corrupt the image first")
-    parser.add_argument("--severity", type=int, default=3, help="0 to 5 (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="decides what a random corruption draws")
-    parser.set_defaults(run=_ask)
+    """Register ``ask``: one question, or some of a data set."""
+    parser = commands.add_parser("ask", help="ask a model about an image, corrupted or as it is, or about a data set")
+    fill_ask(parser)
 
 
 def add_report(commands: "Commands") -> None:
@@ -102,12 +100,6 @@ def _list_corruptions(arguments: Namespace) -> None:
 
 def _printer(names: Callable[[], list[str]]) -> Callable[[Namespace], None]:
     return lambda _arguments: print(*names(), sep="\n")
-
-
-def _models() -> list[str]:
-    from robustlib.models import list_models
-
-    return list_models()
 
 
 def _datasets() -> list[str]:
@@ -161,24 +153,6 @@ def _status(arguments: Namespace) -> None:
     status = sweep_status(arguments.out)
     print(f"shards:  {status.done} done ({status.failed} with failed answers), {status.remaining} remaining")
     print("answers:", ", ".join(f"{count} {name}" for name, count in sorted(status.statuses.items())) or "none")
-
-
-def _ask(arguments: Namespace) -> None:
-    from robustlib.corruptions import corrupt
-    from robustlib.data import LazyImage
-    from robustlib.errors import RobustlibError
-    from robustlib.models import load_model
-    from robustlib.models.base import Prompt
-    from robustlib.sweep.asking import ask
-
-    pixels = LazyImage(arguments.image).pixels()
-    if arguments.corruption:
-        pixels = corrupt(pixels, arguments.corruption, arguments.severity, arguments.seed)
-    [answer] = ask(load_model(arguments.model), [Prompt(pixels, arguments.question)])
-    if answer.status == "error":
-        raise RobustlibError(f"{arguments.model} failed: {answer.reason}")
-    confidence = "" if answer.confidence is None else f" (confidence {answer.confidence:.3f})"
-    print(answer.text if answer.status == "ok" else f"[{answer.status}]", confidence, sep="")
 
 
 def _report(arguments: Namespace) -> None:

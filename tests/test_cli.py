@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,8 +14,9 @@ from PIL import Image
 
 from robustlib import models
 from robustlib.__main__ import main
+from robustlib.errors import UnknownNameError
 from robustlib.models.base import Answer, Prompt
-from robustlib.models.registry import ADAPTERS, Adapter
+from robustlib.models.registry import ADAPTERS, SCHEMES, Adapter
 from robustlib.sweep import read_manifest, read_predictions
 
 PROFILE = """
@@ -41,11 +43,13 @@ class Toy:
             raise KeyboardInterrupt
         if self.config["fails"] == "always":
             raise RuntimeError("no more luck")
-        return [
-            Answer(str(round(prompt.image[..., 0].mean())), confidence=0.5)
-            for prompt in prompts
-            if prompt.image is not None
-        ]
+        return [self._answer(prompt) for prompt in prompts]
+
+    def _answer(self, prompt: Prompt) -> Answer:
+        if prompt.options:
+            return Answer(self.config["fails"])
+        brightness = [str(round(image[..., 0].mean())) for image in prompt.images]
+        return Answer(" ".join(brightness) or "dark", confidence=0.5)
 
     def describe(self) -> dict[str, str | int | float]:
         return {"fingerprint": self.config["fails"]}
@@ -110,9 +114,45 @@ def test_list_prints_the_names_that_other_commands_take(
     assert any(line.startswith(expected) for line in capsys.readouterr().out.splitlines())
 
 
-def test_list_models_prints_what_load_model_knows(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_models_tells_of_each_what_load_model_would_find(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "models"]) == 0
-    assert capsys.readouterr().out.split() == models.list_models()
+    heading, *lines = capsys.readouterr().out.splitlines()
+    assert re.split(" {2,}", heading) == ["name", "parameters", "licence", "modes", "class"]
+    rows = {row[0]: row for row in (re.split(" {2,}", line) for line in lines)}
+    for name in models.list_models():
+        record = models.load_model(name).describe()
+        _, parameters, licence, _, network = rows.pop(name)
+        assert parameters == f"{record['parameters']:,}"
+        assert (licence, network) == ("MIT", record["network"])
+    forms = [*SCHEMES, *(f"HUB-ID or FOLDER ({family})" for family in [*ADAPTERS, "any other"])]
+    assert sorted(rows) == sorted(forms)
+
+
+@pytest.mark.parametrize(
+    ("adapter", "name"), [("blip", "pocket/blip"), ("vilt", "pocket/vilt"), ("openai:MODEL", "openai:tiny")]
+)
+def test_the_modes_in_the_list_are_those_that_the_model_takes(adapter: str, name: str) -> None:
+    modes = (ADAPTERS | SCHEMES)[adapter].modes
+    if len(modes) == 1:
+        with pytest.raises(UnknownNameError, match="setting"):
+            models.load_model(name, mode=modes[0])
+        return
+    records = [models.load_model(name, mode=mode).describe() for mode in modes]
+    assert len({record["decoding"] for record in records}) > 1
+    assert models.load_model(name).describe() == records[0]
+    with pytest.raises(UnknownNameError, match="Unknown mode 'none such'"):
+        models.load_model(name, mode="none such")
+
+
+def test_the_list_of_models_is_there_at_once() -> None:
+    code = """if True:
+        import sys
+        from robustlib.__main__ import main
+        main(["list", "models"])
+        print({"torch", "transformers", "pandas"} & set(sys.modules))
+    """
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines()[-1] == "set()"
 
 
 def test_a_sweep_is_run_told_and_read(profile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -124,21 +164,85 @@ def test_a_sweep_is_run_told_and_read(profile: str, tmp_path: Path, capsys: pyte
     assert capsys.readouterr().out == "shards:  1 done (0 with failed answers), 0 remaining\nanswers: 10 ok\n"
 
 
+def asked(checkpoint: Path, *arguments: str) -> list[str]:
+    return ["ask", str(checkpoint), "--question", "How bright?", *arguments]
+
+
 def test_a_model_is_asked_about_an_image(checkpoint: Path, image: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["ask", str(checkpoint), image, "How bright?"]) == 0
+    assert main(asked(checkpoint, "--image", image)) == 0
     assert capsys.readouterr().out == "100 (confidence 0.500)\n"
-    assert main(["ask", str(checkpoint), image, "How bright?", "--corruption", "imagenet_c/brightness"]) == 0
+    assert main(asked(checkpoint, "--image", image, "--corruption", "imagenet_c/brightness")) == 0
     brighter = int(capsys.readouterr().out.split()[0])
     assert brighter > 150
+    assert main(asked(checkpoint, "--image", image, image, "--corruption", "imagenet_c/brightness")) == 0
+    assert capsys.readouterr().out == f"{brighter} {brighter} (confidence 0.500)\n"
+    assert main(asked(checkpoint)) == 0
+    assert capsys.readouterr().out == "dark (confidence 0.500)\n"
+
+
+@pytest.mark.parametrize(
+    ("response", "printed"), [("B", "a dog\n"), ("It is a cat.", "a cat\n"), ("Who knows?", "[no_answer] Who knows?\n")]
+)
+def test_the_option_that_a_response_chooses_is_printed(
+    response: str, printed: str, checkpoint: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fail(checkpoint, response)
+    assert main(asked(checkpoint, "--options", "a cat", "a dog")) == 0
+    assert capsys.readouterr().out == printed
+
+
+def test_settings_reach_the_model(image: str, capsys: pytest.CaptureFixture[str]) -> None:
+    question = ["--image", image, "--question", "what color is the shape?"]
+    assert main(["ask", "pocket/vilt", *question, "--options", "red", "blue", "--set", "dtype=bfloat16"]) == 0
+    assert capsys.readouterr().out.split()[0] in ("red", "blue")
+    expect_one_line(["ask", "pocket/vilt", *question, "--set", "dtpye=float16"], "Did you mean 'dtype'", capsys)
+    expect_one_line(["ask", "pocket/vilt", *question, "--set", "dtype"], "written name=value, got 'dtype'", capsys)
+    expect_one_line(["ask", "pocket/vilt", *question, "--set", "dtype=16"], "dtype of Vilt must be str, got 16", capsys)
+
+
+def test_questions_of_a_data_set_are_asked_and_scored(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", "prior:easy_vqa", "--dataset", "easy_vqa:test", "--count", "40"]) == 0
+    *lines, summary = capsys.readouterr().out.splitlines()
+    assert len(lines) == 40
+    scores = [float(line.split()[1]) for line in lines]
+    assert summary == f"accuracy {sum(scores) / 40:.3f} (n = 40)"
+    assert 0 < sum(scores) < 40
+
+
+def test_corrupted_questions_of_a_data_set_are_answered_otherwise(capsys: pytest.CaptureFixture[str]) -> None:
+    accuracies = []
+    for more in ([], ["--corruption", "imagenet_c/contrast", "--severity", "5"]):
+        assert main(["ask", "pocket/vilt", "--dataset", "easy_vqa:test", *more]) == 0
+        *lines, summary = capsys.readouterr().out.splitlines()
+        assert len(lines) == 64
+        accuracies.append(float(summary.split()[1]))
+    assert accuracies[1] < 0.8 < 0.9 < accuracies[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rule"),
+    [
+        (["--dataset", "easy_vqa:test", "--image", "x.png"], "--dataset brings its own images"),
+        (["--dataset", "easy_vqa:test", "--options", "a"], "--dataset brings its own images and options"),
+        (["--dataset", "easy_vqa"], "--dataset is written NAME:SPLIT"),
+        (["--dataset", "easy_vqa:test", "--count", "0"], "At least 1 question must be asked, got 0"),
+        (["--dataset", "easyvqa:test"], "Did you mean 'easy_vqa'"),
+        (["--question", "", "--count", "3"], "--count goes with --dataset"),
+        (["--question", "?", "--corruption", "imagenet_c/fog"], "--corruption needs an --image"),
+        (["--question", "?", "--severity", "2"], "--severity goes with --corruption"),
+    ],
+)
+def test_what_does_not_go_together_is_told(arguments: list[str], rule: str, capsys: pytest.CaptureFixture[str]) -> None:
+    expect_one_line(["ask", "prior:easy_vqa", *arguments], rule, capsys)
 
 
 def test_names_that_do_not_exist_are_told(
     checkpoint: Path, image: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    model, out = str(checkpoint), str(tmp_path / "out")
+    out = str(tmp_path / "out")
     expect_one_line(["list", "corruptions", "imagenet_d"], "Unknown suite of corruptions 'imagenet_d'", capsys)
-    expect_one_line(["ask", "pocket/none", image, "?"], "Unknown model 'pocket/none'", capsys)
-    wrong = ["ask", model, image, "?", "--corruption", "imagenet_c/brigthness"]
+    expect_one_line(["ask", "pocket/none", "--question", "?"], "Unknown model 'pocket/none'", capsys)
+    wrong = asked(checkpoint, "--image", image, "--corruption", "imagenet_c/brigthness")
     expect_one_line(wrong, "Did you mean 'imagenet_c/brightness'", capsys)
     expect_one_line(["sweep", "smoek", "--out", out], "Unknown profile 'smoek'. Did you mean 'smoke'", capsys)
     expect_one_line(["sweep", "none.toml", "--out", out], "Cannot read the profile none.toml", capsys)
@@ -148,7 +252,7 @@ def test_names_that_do_not_exist_are_told(
 def test_values_out_of_range_are_told(
     checkpoint: Path, image: str, profile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    severe = ["ask", str(checkpoint), image, "?", "--corruption", "imagenet_c/brightness", "--severity", "6"]
+    severe = asked(checkpoint, "--image", image, "--corruption", "imagenet_c/brightness", "--severity", "6")
     expect_one_line(severe, "must lie in 0 .. 5, got 6", capsys)
     sweep = ["sweep", profile, "--out", str(tmp_path / "out")]
     expect_one_line([*sweep, "--workers", "0"], "workers must be at least 1, got 0", capsys)
@@ -160,8 +264,8 @@ def test_values_out_of_range_are_told(
 def test_files_that_cannot_be_read_are_told(
     checkpoint: Path, profile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    expect_one_line(["ask", str(checkpoint), "lost.png", "?"], "Cannot read the image lost.png: No such file", capsys)
-    expect_one_line(["ask", str(checkpoint), profile, "?"], f"Cannot decode the image {profile}", capsys)
+    expect_one_line(asked(checkpoint, "--image", "lost.png"), "Cannot read the image lost.png: No such file", capsys)
+    expect_one_line(asked(checkpoint, "--image", profile), f"Cannot decode the image {profile}", capsys)
     out = tmp_path / "out"
     expect_one_line(["status", str(out)], f"There are no predictions in {out}", capsys)
     assert main(["sweep", profile, "--out", str(out)]) == 0
@@ -184,7 +288,7 @@ def test_failed_answers_end_the_command_with_a_status_but_are_kept(
     for _ in range(2):
         expect_one_line(["sweep", profile, "--out", str(out)], "10 of 10 answers in", capsys)
     assert set(read_predictions(out).response) == {"RuntimeError: no more luck"}
-    expect_one_line(["ask", str(checkpoint), image, "?"], "failed: RuntimeError: no more luck", capsys)
+    expect_one_line(asked(checkpoint, "--image", image), "failed: RuntimeError: no more luck", capsys)
 
 
 def test_an_interrupt_is_no_traceback(
