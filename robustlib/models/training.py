@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import torch
@@ -37,7 +38,7 @@ class Training:
     threads: int
     seconds: float
     accuracies: dict[str, dict[str, float]]
-    """Share of right answers by split ("validation", "test") and category, "all" included."""
+    """Share of right answers by split ("validation", "test", "test, choices") and category, "all" included."""
 
 
 def train_all(names: Sequence[str], out_dir: str | PathLike[str], seed: int = 0, fraction: float = 1.0) -> pd.DataFrame:
@@ -68,8 +69,7 @@ def train(name: str, folder: Path, seed: int = 0, fraction: float = 1.0) -> Trai
     """
     recipe = load_recipe(name)
     questions = load_dataset("easy_vqa", "train", fraction).questions
-    test = load_dataset("easy_vqa", "test", fraction).questions
-    training, validation = hold_out(questions)
+    training, _ = hold_out(questions)
     start = time.perf_counter()
     learners = []
     for stage in recipe.stages:
@@ -78,11 +78,10 @@ def train(name: str, folder: Path, seed: int = 0, fraction: float = 1.0) -> Trai
         learners.append(learner)
     seconds = time.perf_counter() - start
     save(recipe, learners, folder)
-    model = load_model(str(folder))
-    accuracies = {
-        "validation": accuracy_by_category(model, validation),
-        "test": accuracy_by_category(model, test),
-    }
+    accuracies = measure(folder, "easy_vqa", fraction)
+    if recipe.choices:
+        choices = measure(folder, "easy_vqa_choice", fraction, mode="rank")
+        accuracies |= {f"{split}, choices": own for split, own in choices.items()}
     parameters = sum(learner.network.num_parameters() for learner in learners)
     result = Training(name, seed, recipe, parameters, torch.get_num_threads(), seconds, accuracies)
     (folder / "README.md").write_text(card(result))
@@ -144,12 +143,20 @@ def save(recipe: Recipe, learners: Sequence[Learner], folder: Path) -> None:
         (folder / "config.json").write_text(json.dumps(recipe.config, indent=2) + "\n")
 
 
+def measure(folder: Path, dataset: str, fraction: float, **settings: Any) -> dict[str, dict[str, float]]:
+    """Return how well a checkpoint answers the held-out and the test questions of easy-VQA, in either of its forms."""
+    model = load_model(str(folder), **settings)
+    _, validation = hold_out(load_dataset(dataset, "train", fraction).questions)
+    test = load_dataset(dataset, "test", fraction).questions
+    return {"validation": accuracy_by_category(model, validation), "test": accuracy_by_category(model, test)}
+
+
 def accuracy_by_category(model: Model, questions: Sequence[Question]) -> dict[str, float]:
     """Return the share of right answers of each category, and of "all"; easy-VQA has one right answer a question."""
     right = defaultdict(list)
     for start in range(0, len(questions), ANSWER_BATCH):
         asked = questions[start : start + ANSWER_BATCH]
-        answers = model.answer([Prompt(question.pixels(), question.text) for question in asked])
+        answers = model.answer([Prompt(question.pixels(), question.text, question.options) for question in asked])
         for question, answer in zip(asked, answers, strict=True):
             right[question.category].append(answer.text == question.answers[0])
             right["all"].append(answer.text == question.answers[0])

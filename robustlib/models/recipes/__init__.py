@@ -81,6 +81,8 @@ class Recipe:
         f"{UNKNOWN_SHARE:.0%} of the words are hidden as\n[UNK]. No corruption is ever shown."
     )
     """What the model card says of how the data is used."""
+    choices: bool = False
+    """Whether it answers choices too (`easy_vqa_choice`), by ranking the options."""
     config: Mapping[str, Any] = field(default_factory=dict)
     """`config.json` of a model of several networks; empty for one network, which has its own."""
 
