@@ -38,6 +38,8 @@ def _fault(prompt: Prompt, answer: Answer) -> str:
     """Return what is wrong with an answer, "" if nothing is."""
     options = len(prompt.options)
     logits = answer.logits
+    if not isinstance(answer.text, str):
+        return f"the text {answer.text!r}"
     if answer.status not in get_args(Status):
         return f"the unknown status {answer.status!r}"
     if not -1 <= answer.choice < options:

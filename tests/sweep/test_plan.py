@@ -14,6 +14,7 @@ from robustlib.data import Dataset, LazyImage
 from robustlib.errors import InvalidValueError, UnknownNameError
 from robustlib.sweep import (
     CLEAN,
+    NO_IMAGE,
     Condition,
     DatasetChoice,
     ModelChoice,
@@ -96,6 +97,54 @@ def test_other_parameters_of_a_corruption_change_its_keys_alone(monkeypatch: pyt
     monkeypatch.setattr("robustlib.sweep.conditions.find_corruption", stronger)
     changed = {old.condition.variant for old, new in zip(before, toy_plan().jobs, strict=True) if old.key != new.key}
     assert changed == {"gaussian_noise"}
+
+
+def test_other_parameters_of_an_image_operation_change_the_key_of_its_family_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def other(name: str) -> Any:
+        found = find_corruption(name)
+        return replace(found, parameters=({"quality": 1},)) if found.key == "meaning_preserving/jpeg20" else found
+
+    families = [CLEAN, *map(family_condition, ("image", "text", "text_only"))]
+    before = toy_plan(conditions=families).jobs
+    monkeypatch.setattr("robustlib.sweep.conditions.find_corruption", other)
+    after = toy_plan(conditions=families).jobs
+    changed = {old.condition.family for old, new in zip(before, after, strict=True) if old.key != new.key}
+    assert changed == {"image"}
+
+
+def test_a_profile_is_planned_with_its_conditions_models_and_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = []
+
+    def load(name: str, **settings: object) -> PixelModel:
+        loaded.append((name, settings))
+        return PixelModel(f"{name} {settings}")
+
+    def load_toys(name: str, split: str, fraction: float, seed: int) -> Dataset:
+        assert (name, fraction, seed) == ("toy", 1.0, 7)
+        return replace(toy_dataset(), split=split)
+
+    monkeypatch.setattr(plan, "load_model", load)
+    monkeypatch.setattr(plan, "load_dataset", load_toys)
+    choices = ModelChoice("toy/mean"), ModelChoice("toy/mean", "slow", {"mode": "thinking"})
+    profile = replace(
+        PROFILE,
+        datasets=(DatasetChoice("toy", "test", rows=3), DatasetChoice("toy", "train", rows=99)),
+        models=choices,
+        sampling_seed=7,
+        severities=(5,),
+        no_image=True,
+        families=("typos",),
+    )
+    made = make_plan(profile)
+    assert loaded == [("toy/mean", {}), ("toy/mean", {"mode": "thinking"})]
+    assert {name: len(dataset) for name, dataset in made.datasets.items()} == {"toy/test": 3, "toy/train": 11}
+    corruptions = [Condition("imagenet_c", "corruption", found.name, 5) for found in list_corruptions("imagenet_c")]
+    expected = [CLEAN, NO_IMAGE, *corruptions, Condition("", "typos", "typos", 0)]
+    assert list(dict.fromkeys(job.condition for job in made.jobs)) == expected
+    assert list(dict.fromkeys(job.model for job in made.jobs)) == ["toy/mean", "slow"]
+    assert len(made.jobs) == len({job.key for job in made.jobs}) == 2 * len(expected) * 2
 
 
 IDENTITIES: st.SearchStrategy[Any] = st.recursive(

@@ -20,15 +20,9 @@ from robustlib.errors import InvalidValueError, RobustlibError, UnknownNameError
 from robustlib.models.base import Answer, Prompt
 from robustlib.sweep import FailedAnswersError, read_manifest, read_predictions, run_sweep, sweep_status
 from robustlib.sweep.lock import exclusive
-from tests.sweep.toys import CONDITIONS, PROFILE, PixelModel, pixels_of, toy_dataset, toy_plan
+from tests.sweep.toys import CONDITIONS, PROFILE, PixelModel, contents, pixels_of, toy_dataset, toy_plan
 
 TOYS = Path(__file__).with_name("toys.py")
-
-
-def contents(out: Path) -> dict[str, bytes]:
-    """Return every file of a sweep but its lock, which tells who held it."""
-    files = (path for path in out.rglob("*") if path.is_file() and path.name != "lock")
-    return {path.relative_to(out).as_posix(): path.read_bytes() for path in files}
 
 
 @pytest.fixture(scope="module")
@@ -130,14 +124,16 @@ class Moody(PixelModel):
         if self.fault == "raises":
             raise RuntimeError("out of luck")
         return {
+            "text": replace(answer, text=None),  # type: ignore[arg-type]  # the mistake under test, here and below
+            "option mass": replace(answer, option_mass=1.5),
             "confidence": replace(answer, confidence=nan),
             "logits": replace(answer, logits=(1.0, nan)),
             "choice": replace(answer, choice=3),
-            "status": replace(answer, status="refused"),  # type: ignore[arg-type]  # the mistake under test
+            "status": replace(answer, status="refused"),  # type: ignore[arg-type]
         }[self.fault]
 
 
-@pytest.mark.parametrize("fault", ["raises", "confidence", "logits", "choice", "status"])
+@pytest.mark.parametrize("fault", ["raises", "text", "option mass", "confidence", "logits", "choice", "status"])
 def test_a_failed_question_is_a_row_and_its_neighbours_are_answered(whole: Path, tmp_path: Path, fault: str) -> None:
     with pytest.raises(FailedAnswersError, match=r"^7 of 154 answers .* toy/mean on question question-5"):
         run_sweep(toy_plan(mean=Moody(fault)), tmp_path)

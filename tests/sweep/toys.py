@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -107,6 +108,12 @@ def toy_plan(
     models = {"toy/mean": mean or PixelModel("toy/mean"), "toy/corner": corner or PixelModel("toy/corner")}
     plan = plan_jobs(profile, [dataset or toy_dataset()], models, conditions)
     return replace(plan, jobs=tuple(replace(job, identity={**job.identity, "code": "toy"}) for job in plan.jobs))
+
+
+def contents(out: Path) -> dict[str, bytes]:
+    """Return every file of a sweep but its lock, which tells who held it."""
+    files = (path for path in out.rglob("*") if path.is_file() and path.name != "lock")
+    return {path.relative_to(out).as_posix(): path.read_bytes() for path in files}
 
 
 if __name__ == "__main__":
