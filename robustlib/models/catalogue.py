@@ -47,7 +47,7 @@ def _pocket_entry(name: str) -> Entry:
         sum(_count(weights) for weights in folder.rglob("*.safetensors")),
         metadata("robustlib")["License-Expression"],
         ADAPTERS.get(config["model_type"], CHAT).modes,
-        ", ".join(config["architectures"]),
+        " + ".join(config["architectures"]),
     )
 
 

@@ -22,7 +22,7 @@ PRIOR = Profile(
 
 
 class Failing(PixelModel):
-    """Fails at every question, but only when timed models are loaded."""
+    """Fails at every question."""
 
     def answer(self, prompts: Sequence[Prompt]) -> list[Answer]:
         raise RuntimeError("no more luck")
