@@ -3,8 +3,7 @@
 import io
 import json
 import shlex
-import subprocess
-import sys
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,20 @@ from transformers import CLIPVisionModel, DebertaV2Model
 
 from robustlib.errors import RobustlibError
 from robustlib.models import Prompt, load_model
+from robustlib.models.vle import Vle
+from robustlib.models.vle_network import VleConfig, VleForQuestionAnswering
 from tests.models.conftest import ANSWERS, new_vle
 
 HEADS = 4
+DEBERTA: dict[str, Any] = {
+    "relative_attention": True,
+    "position_buckets": 256,
+    "norm_rel_ebd": "layer_norm",
+    "share_att_key": True,
+    "pos_att_type": ["p2c", "c2p"],
+    "position_biased_input": False,
+    "max_position_embeddings": 512,
+}
 Weights = dict[str, Tensor]
 
 
@@ -97,6 +107,39 @@ def test_blocks_stand_in_the_order_of_the_description(layers: int) -> None:
     assert logits.std(0).min() > 0.01, "the questions are too much alike for the test to tell"
 
 
+@pytest.mark.parametrize(
+    ("millions", "text", "vision", "own"),
+    [
+        (378, (768, 12, 12, 3072), (768, 11, 12, 3072, 224, 16), (768, 6, 12, 3072)),
+        (930, (1024, 24, 16, 4096), (1024, 23, 16, 4096, 224, 14), (1024, 6, 16, 4096)),
+    ],
+    ids=["base", "large"],
+)
+def test_the_released_sizes_have_the_parameters_that_are_published(
+    millions: int, text: tuple[int, ...], vision: tuple[int, ...], own: tuple[int, ...]
+) -> None:
+    """VLE's README counts the towers and the co-attention layers, without a head."""
+    names = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "image_size", "patch_size")
+    sizes: dict[str, Any] = dict(zip(names, own, strict=False))
+    config = VleConfig(
+        text_config={**DEBERTA, **dict(zip(names, text, strict=False))},
+        vision_config=dict(zip(names, vision, strict=False)),
+        **sizes,
+    )
+    with torch.device("meta"):
+        network = VleForQuestionAnswering(config)
+    assert sum(weight.numel() for weight in network.vle.parameters()) // 10**6 == millions
+
+
+def test_the_image_tower_sees_each_image_once(checkpoints: dict[str, str], prompts: list[Prompt]) -> None:
+    model = Vle("tiny", checkpoints["vle"])
+    seen = []
+    tower = model._checkpoint.network.vle.vision_model
+    tower.register_forward_pre_hook(lambda _, images: seen.append(len(images[0])))
+    model.answer(prompts)
+    assert seen == [5], "four images, and the grey one"
+
+
 CORPUS = ["what is the shape of the red circle", "is there a light blue circle in the image", "what color is it ?"] * 20
 HUB_TOWER = {"add_cross_attention": False, "id2label": {"0": "LABEL_0", "1": "LABEL_1"}, "return_dict": True}
 HUB_IMAGES: dict[str, Any] = {
@@ -167,15 +210,17 @@ def test_a_checkpoint_in_the_released_layout_answers_as_the_network_does(tmp_pat
         np.testing.assert_allclose(answer.logits or (), expected.numpy(), atol=5e-5)
 
 
-def test_a_pickle_is_not_opened_but_the_way_to_convert_it_is_told(tmp_path: Path, checkpoints: dict[str, str]) -> None:
-    for file in Path(checkpoints["vle"]).iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    weights = load_file(tmp_path / "model.safetensors")
-    (tmp_path / "model.safetensors").unlink()
-    torch.save(weights, tmp_path / "pytorch_model.bin")
-    with pytest.raises(RobustlibError, match=r"only safetensors are read.*python -c") as caught:
-        load_model(str(tmp_path))
-    command = shlex.split(str(caught.value)[str(caught.value).index("python -c") :])
-    subprocess.run([sys.executable, *command[1:]], cwd=tmp_path, check=True)
+def test_a_pickle_is_not_opened_but_the_way_to_convert_it_is_told(
+    tmp_path: Path, checkpoints: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "vle"
+    shutil.copytree(checkpoints["vle"], folder)
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(RobustlibError, match="only safetensors are read here") as caught:
+        load_model(str(folder))
+    told = str(caught.value)
+    monkeypatch.chdir(folder)
+    exec(shlex.split(told[told.index("python -c") :])[2])
     prompt = Prompt(None, "what is the shape?", tuple(ANSWERS))
-    assert load_model(str(tmp_path)).answer([prompt]) == load_model(checkpoints["vle"]).answer([prompt])
+    assert load_model(str(folder)).answer([prompt]) == load_model(checkpoints["vle"]).answer([prompt])
