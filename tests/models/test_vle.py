@@ -141,7 +141,36 @@ def test_the_image_tower_sees_each_image_once(checkpoints: dict[str, str], promp
 
 
 CORPUS = ["what is the shape of the red circle", "is there a light blue circle in the image", "what color is it ?"] * 20
-HUB_TOWER = {"add_cross_attention": False, "id2label": {"0": "LABEL_0", "1": "LABEL_1"}, "return_dict": True}
+HUB_TOWER = {  # what transformers 4.26 wrote besides the sizes
+    "_name_or_path": "",
+    "add_cross_attention": False,
+    "architectures": None,
+    "bad_words_ids": None,
+    "bos_token_id": None,
+    "chunk_size_feed_forward": 0,
+    "do_sample": False,
+    "finetuning_task": None,
+    "id2label": {"0": "LABEL_0", "1": "LABEL_1"},
+    "is_decoder": False,
+    "is_encoder_decoder": False,
+    "label2id": {"LABEL_0": 0, "LABEL_1": 1},
+    "max_length": 20,
+    "num_beams": 1,
+    "output_attentions": False,
+    "output_hidden_states": False,
+    "prefix": None,
+    "problem_type": None,
+    "pruned_heads": {},
+    "return_dict": True,
+    "sep_token_id": None,
+    "tf_legacy_loss": False,
+    "tie_word_embeddings": True,
+    "tokenizer_class": None,
+    "torch_dtype": None,
+    "torchscript": False,
+    "transformers_version": "4.26.0",
+    "use_bfloat16": False,
+}
 HUB_IMAGES: dict[str, Any] = {
     "crop_size": {"height": 32, "width": 32},
     "do_center_crop": True,
@@ -184,7 +213,13 @@ def save_as_released(network: Any, folder: Path) -> None:
     config = network.config.to_dict()
     for name in ("text_config", "vision_config"):
         config[name] |= HUB_TOWER
-    config |= {"_commit_hash": None, "architectures": ["VLEForVQA"], "classifier_dropout": None, "hidden_act": "gelu"}
+    config |= {
+        "_commit_hash": None,
+        "transformers_version": None,
+        "architectures": ["VLEForVQA"],
+        "classifier_dropout": None,
+        "hidden_act": "gelu",
+    }
     (folder / "config.json").write_text(json.dumps(config))
     (folder / "preprocessor_config.json").write_text(json.dumps(HUB_IMAGES))
     (folder / "tokenizer_config.json").write_text(
