@@ -153,26 +153,26 @@ def _rows_by_category(suites: Sequence[str]) -> dict[str, list[Row]]:
 
 
 def _prepare(category: str, rows: Sequence[Row], photograph: str, seed: int) -> Gallery:
-    clean = _load(photograph)
+    clean = load_photograph(photograph)
     tiles, numbers = [], []
     for row in rows:
         first = row.corruptions[0]
         corrupted = [corrupt(clean, first.key, severity, seed) for severity in first.severities]
-        tiles.append(tuple(_tile(image) for image in (clean, *corrupted)))
+        tiles.append(tuple(make_tile(image) for image in (clean, *corrupted)))
         numbers += [
             {
                 "corruption": row.names,
                 "suites": row.suites,
                 "severity": severity,
                 "parameters": ", ".join(f"{name} {value}" for name, value in first.parameters[severity - 1].items()),
-                "mean_absolute_difference": _difference(clean, image),
+                "mean_absolute_difference": mean_difference(clean, image),
             }
             for severity, image in zip(first.severities, corrupted, strict=True)
         ]
     return Gallery(category, photograph, tuple(rows), tuple(tiles), pd.DataFrame(numbers))
 
 
-def _load(photograph: str) -> Pixels:
+def load_photograph(photograph: str) -> Pixels:
     """Return the middle square of a photograph, SIDE x SIDE."""
     whole = Image.fromarray(getattr(skimage.data, photograph)())
     side = min(whole.size)
@@ -181,12 +181,13 @@ def _load(photograph: str) -> Pixels:
     return np.array(whole.resize((SIDE, SIDE), Image.Resampling.BOX, box))
 
 
-def _tile(image: Pixels) -> Pixels:
+def make_tile(image: Pixels) -> Pixels:
     """Average over areas, or repeat pixels where an image has been made smaller than a tile."""
     return np.array(Image.fromarray(image).resize((TILE, TILE), Image.Resampling.BOX))
 
 
-def _difference(clean: Pixels, image: Pixels) -> float:
+def mean_difference(clean: Pixels, image: Pixels) -> float:
+    """Return how far the values are from the clean ones on average (0 .. 255); NaN where the size changes."""
     if image.shape != clean.shape:
         return float("nan")
     return float(np.abs(image.astype(np.float64) - clean).mean())

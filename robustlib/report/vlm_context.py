@@ -29,7 +29,7 @@ def context_table(statements: pd.DataFrame, evidence: BenchEvidence) -> Table:
         name="stated_context",
         caption=(
             "Numbers that the text of VLM-RobustBench states, beside the same of this run's models. The models and the "
-            f"questions are others, so neither confirms the other. {evidence.averaged} {evidence.note}"
+            f"questions are others, so neither confirms the other. {evidence.averaged} {evidence.counts}"
         ),
         frame=pd.DataFrame(rows),
         columns=(

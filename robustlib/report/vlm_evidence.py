@@ -47,10 +47,12 @@ class BenchEvidence:
       models of a family on average.
     * levels, overall, categories, slopes: over models; certainty: the tiers of each model; statuses: of each condition.
     """
-    note: str
-    """How much stands behind the numbers, as a sentence."""
+    counts: str
+    """How many questions and images stand behind the numbers, as a sentence for each data set."""
     averaged: str
-    """Which models the means are of, as a sentence."""
+    """Which models the means are of, likewise."""
+    interval: str
+    """What an interval is, in words."""
 
 
 def load_evidence(
@@ -109,20 +111,20 @@ def evidence_of(
         InvalidValueError: there is no row, or those of a data set are not whole: see `bench_scores`.
     """
     parts: dict[str, list[pd.DataFrame]] = {}
-    notes, averaged = [], []
+    counts, averaged = [], []
     for (dataset, split), rows in predictions.groupby(_SOURCE, sort=False):
         name, scores = f"{dataset}/{split}", bench_scores(rows)
         seeing = scores.of_models(models_with_gain(scores))
         for kind, frame in _frames(rows, scores, seeing, about, {"resamples": resamples, "seed": seed}):
             frame.insert(0, "dataset", name)
             parts.setdefault(kind, []).append(frame)
-        notes.append(_count(name, scores))
+        counts.append(_count(name, scores))
         averaged.append(_name_models(name, scores, seeing))
     if not parts:
         raise InvalidValueError("There are no predictions to make tables of.")
     frames = {kind: pd.concat(frames, ignore_index=True) for kind, frames in parts.items()}
-    intervals = f"Brackets: 95 % interval over {resamples:,} resamples of whole images."
-    return BenchEvidence(source, frames, " ".join([*notes, intervals]), " ".join(averaged))
+    interval = f"95 % interval over {resamples:,} resamples of whole images"
+    return BenchEvidence(source, frames, " ".join(counts), " ".join(averaged), interval)
 
 
 def _frames(

@@ -52,7 +52,13 @@ def make_table(spec: Spec, evidence: BenchEvidence) -> Table | None:
 
 def _caption(spec: Spec, evidence: BenchEvidence) -> str:
     source = f"After {spec.label} of VLM-RobustBench." if spec.label.startswith("Table") else ""
-    return " ".join(filter(None, [source, spec.title, evidence.averaged * spec.of_several_models, evidence.note]))
+    averaged = evidence.averaged if spec.of_several_models else ""
+    brackets = f"In brackets: {evidence.interval}." if _has_intervals(spec, evidence) else ""
+    return " ".join(filter(None, [source, spec.title, averaged, evidence.counts, brackets]))
+
+
+def _has_intervals(spec: Spec, evidence: BenchEvidence) -> bool:
+    return any(_ends(evidence.frames[spec.frame], name) for name in spec.numbers)
 
 
 def _number_columns(frame: pd.DataFrame, spec: Spec, group: str = "") -> list[Column]:
