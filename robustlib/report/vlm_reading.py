@@ -68,8 +68,8 @@ def _tail(frames: Frames) -> str:
     count, share = round_text(overall["catastrophic_count"], 0), round_text(overall["tail_share"], 0)
     spatial = round_text(100 * len(spatial_columns()) / len(configurations()), 0)
     return (
-        f"Of {count} catastrophic cases {share} % come from spatial and resampling corruptions, which are {spatial} % of "
-        f"the configurations."
+        f"Of {count} catastrophic cases {share} % come from spatial and resampling corruptions, which are {spatial} % "
+        f"of the configurations."
     )
 
 
