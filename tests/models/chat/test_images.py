@@ -51,7 +51,8 @@ def test_rows_are_equal_only_if_all_that_is_read_of_them_is() -> None:
     def forward(pixels: torch.Tensor, mask: torch.Tensor, scale: float) -> BaseModelOutput:
         seen.append(len(pixels))
         states = pixels.mean((1, 2)) * mask[:, 0] * scale
-        return BaseModelOutput(last_hidden_state=states, hidden_states=(None, states + 1))
+        of_layers: Any = (None, states + 1)
+        return BaseModelOutput(last_hidden_state=states, hidden_states=of_layers)
 
     pixels = torch.tensor([1.0, 2.0, 1.0, 2.0, 1.0])[:, None, None].expand(-1, 2, 3)
     mask = torch.tensor([True, True, True, True, False])[:, None]
