@@ -29,3 +29,9 @@ def fill(words: npt.NDArray[np.uint64], key: np.uint64, start: int) -> None:
     """Write the sequence of a key from index `start` on. A view as uint16 is four numbers a word (little-endian)."""
     for i in range(words.size):
         words[i] = word(key, start + i)
+
+
+@kernel
+def below(limit: int, bits: np.uint64, start: int) -> int:
+    """Return an integer of 0 .. limit - 1, at most 2**16, from the 16 bits of a word that begin at bit `start`."""
+    return int(np.int64((bits >> np.uint64(start)) & np.uint64(0xFFFF)) * limit >> 16)

@@ -4,15 +4,16 @@ import numpy as np
 import numpy.typing as npt
 
 from robustlib.corruptions.borders import pad
-from robustlib.corruptions.kernel import kernel
+from robustlib.corruptions.kernel import copy, kernel
 from robustlib.data.images import Pixels
 
 Flags = npt.NDArray[np.bool_]
 Slopes = npt.NDArray[np.int16]
+Squares = npt.NDArray[np.uint16]
 
 TAN_22_5 = 13573  # in units of 2**-15
 WEAK, STRONG = 1, 2
-FARTHEST = 15  # pixels; the square must fit in a byte
+FARTHEST = 20  # pixels
 
 
 def find_edges(grey: Pixels, low: int, high: int) -> Flags:
@@ -34,12 +35,13 @@ def _gradients(padded: npt.NDArray[np.uint16]) -> tuple[Slopes, Slopes, Slopes]:
     strength = np.zeros((height + 2, width + 2), np.int16)
     for y in range(height):
         above, middle, below = padded[y], padded[y + 1], padded[y + 2]
-        to_right, to_below, size = right[y], down[y], strength[y + 1]
+        along, across, size = right[y], down[y], strength[y + 1]
         for x in range(width):
-            falling, rising = np.int16(below[x + 2]) - np.int16(above[x]), np.int16(above[x + 2]) - np.int16(below[x])
-            along = np.int16(falling + rising + 2 * (np.int16(middle[x + 2]) - np.int16(middle[x])))
-            across = np.int16(falling - rising + 2 * (np.int16(below[x + 1]) - np.int16(above[x + 1])))
-            to_right[x], to_below[x], size[x + 1] = along, across, abs(along) + abs(across)
+            along[x] = above[x + 2] - above[x] + 2 * (middle[x + 2] - middle[x]) + below[x + 2] - below[x]
+        for x in range(width):
+            across[x] = below[x] - above[x] + 2 * (below[x + 1] - above[x + 1]) + below[x + 2] - above[x + 2]
+        for x in range(width):
+            size[x + 1] = abs(along[x]) + abs(across[x])
     return right, down, strength
 
 
@@ -53,9 +55,9 @@ def _mark_ridges(right: Slopes, down: Slopes, strength: Slopes, low: int, high: 
         to_right, to_below = right[y], down[y]
         for x in range(width):
             here, along, across = row[x + 1], np.int32(to_right[x]), np.int32(to_below[x])
-            flat, steep = abs(along), abs(across) << 15
-            is_flat = steep < TAN_22_5 * flat
-            is_steep = steep > (TAN_22_5 + 2**16) * flat
+            flat, steep = np.int32(abs(along)), np.int32(abs(across) << 15)
+            is_flat = steep < np.int32(TAN_22_5 * flat)
+            is_steep = steep > np.int32((TAN_22_5 + 2**16) * flat)
             falls = (along ^ across) >= 0
             best_along = (here > row[x]) & (here >= row[x + 2])
             best_across = (here > above[x + 1]) & (here >= below[x + 1])
@@ -107,19 +109,17 @@ def distances(marks: Flags) -> npt.NDArray[np.uint16]:
     """
     height, width = marks.shape
     stride = width + 2 * FARTHEST
-    squares = np.full((height, stride), np.uint8(FARTHEST**2))
-    _square_vertical_distances(marks, squares[:, FARTHEST : FARTHEST + width])
-    flat, out = squares.reshape(-1), np.empty((height, width), np.uint16)
-    band = max(1, 2048 // stride)
-    nearest = np.empty(band * stride, np.uint8)
+    flat = _square_vertical_distances(marks, stride).reshape(-1)
+    out = np.empty((height, width), np.uint16)
+    band = max(1, 4096 // stride)
+    nearest = np.empty(band * stride, np.uint16)
     for top in range(0, height, band):
         count = min(band, height - top)
         part, start = nearest[: count * stride - 2 * FARTHEST], top * stride + FARTHEST
-        centre = flat[start:]
-        for x in range(part.size):
-            part[x] = centre[x]
+        copy(flat[start:], part)
         for offset in range(1, FARTHEST):
-            if _lower(part, flat[start - offset :], flat[start + offset :], np.uint8(offset**2)) <= offset**2:
+            square = np.uint16(offset**2)
+            if _lower(part, flat[start - offset :], flat[start + offset :], square) <= square:
                 break
         for y in range(count):
             row, target = part[y * stride :], out[top + y]
@@ -129,27 +129,44 @@ def distances(marks: Flags) -> npt.NDArray[np.uint16]:
 
 
 @kernel
-def _lower(nearest: Pixels, left: Pixels, right: Pixels, added: np.uint8) -> np.uint8:
+def _lower(nearest: Squares, left: Squares, right: Squares, added: np.uint16) -> np.uint16:
     """Lower the numbers to those on either side plus `added` where these are less; return the largest."""
-    largest, most = np.uint8(0), np.uint8(255 - added)
+    largest = np.uint16(0)
     for x in range(nearest.size):
-        beside = np.uint8(min(left[x], right[x], most) + added)
-        nearest[x] = min(nearest[x], beside)
+        nearest[x] = min(nearest[x], np.uint16(min(left[x], right[x]) + added))
         largest = max(largest, nearest[x])
     return largest
 
 
 @kernel
-def _square_vertical_distances(marks: Flags, squares: Pixels) -> None:
-    """Write the squared distance of each pixel to the nearest mark in its column, cut off."""
+def _square_vertical_distances(marks: Flags, stride: int) -> Squares:
+    """Return the squared distance of each pixel to the nearest mark in its column, with a border left and right."""
     height, width = marks.shape
-    steps, farthest = np.full((height, width), np.uint8(FARTHEST)), np.uint8(FARTHEST)
+    steps, squares = np.empty((height, width), np.uint8), np.full((height, stride), np.uint16(FARTHEST**2))
     for y in range(height):
-        row, above, here = steps[y], steps[max(y - 1, 0)], marks[y]
-        for x in range(width):
-            row[x] = np.uint8(0) if here[x] else min(np.uint8(above[x] + 1), farthest)
+        _start(steps[y], marks[y])
+        if y > 0:
+            _approach(steps[y], steps[y - 1])
     for y in range(height - 1, -1, -1):
-        row, below, target = steps[y], steps[min(y + 1, height - 1)], squares[y]
-        for x in range(width):
-            row[x] = min(row[x], np.uint8(below[x] + 1))
-            target[x] = row[x] * row[x]
+        if y < height - 1:
+            _approach(steps[y], steps[y + 1])
+        _square(steps[y], squares[y][FARTHEST:])
+    return squares
+
+
+@kernel
+def _start(steps: Pixels, marks: Flags) -> None:
+    for x in range(steps.size):
+        steps[x] = 0 if marks[x] else FARTHEST
+
+
+@kernel
+def _approach(steps: Pixels, others: Pixels) -> None:
+    for x in range(steps.size):
+        steps[x] = min(steps[x], np.uint8(others[x] + 1))
+
+
+@kernel
+def _square(steps: Pixels, squares: Squares) -> None:
+    for x in range(steps.size):
+        squares[x] = np.uint16(steps[x]) * np.uint16(steps[x])

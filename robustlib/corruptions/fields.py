@@ -9,7 +9,7 @@ import numpy.typing as npt
 from robustlib.corruptions.bits import fill
 from robustlib.corruptions.kernel import kernel
 from robustlib.corruptions.smoothing import normal_weights, smooth_inside
-from robustlib.corruptions.tables import normal_table
+from robustlib.corruptions.tables import look_up, normal_table
 from robustlib.data.images import Pixels
 
 Floats = npt.NDArray[np.float32]
@@ -21,12 +21,12 @@ UNIFORM_CENTRE = 127.5 * 2**8  # of smoothed uniform bytes
 
 def normal_field(height: int, width: int, key: np.uint64) -> Floats:
     """Return independent standard normal numbers H x W."""
-    return _look_up(height, width, normal_table(NORMAL_UNIT), key) * np.float32(1 / NORMAL_UNIT)
+    return _draw(height, width, normal_table(NORMAL_UNIT), key) * np.float32(1 / NORMAL_UNIT)
 
 
 def normal_bytes(height: int, width: int, key: np.uint64) -> Pixels:
     """Return independent normal bytes H x W x 1 of mean 128 and standard deviation `NORMAL_BYTE`."""
-    return _look_up(height, width, _normal_byte_table(), key)[..., None]
+    return _draw(height, width, _normal_byte_table(), key)[..., None]
 
 
 def smooth_noise(height: int, width: int, sigma: float, truncate: float, key: np.uint64) -> Floats:
@@ -58,15 +58,13 @@ def _normal_byte_table() -> Pixels:
 
 
 @kernel
-def _look_up(height: int, width: int, table: npt.NDArray[Any], key: np.uint64) -> npt.NDArray[Any]:
+def _draw(height: int, width: int, table: npt.NDArray[Any], key: np.uint64) -> npt.NDArray[Any]:
     field = np.empty(height * width, table.dtype)
     words = np.empty(1024, np.uint64)
     bits = words.view(np.uint16)
     for start in range(0, field.size, bits.size):
         fill(words, key, start // 4)
-        part = field[start : start + bits.size]
-        for i in range(part.size):
-            part[i] = table[bits[i]]
+        look_up(bits, table, field[start : start + bits.size])
     return field.reshape(height, width)
 
 

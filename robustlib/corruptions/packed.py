@@ -15,7 +15,7 @@ BITS = 6
 ONE = 2**BITS  # of the weights
 CHANNEL = np.uint64(2**21 - 1)
 GREEN, BLUE = np.uint64(21), np.uint64(42)
-WEIGHT_BITS, WEIGHT_ONE = np.uint64(BITS), np.uint64(ONE)
+WEIGHT_BITS = np.uint64(BITS)
 
 
 @kernel
@@ -32,8 +32,11 @@ def pack(image: Pixels) -> Packed:
 
 @kernel
 def between(near: np.uint64, far: np.uint64, share: np.uint64) -> np.uint64:
-    """Interpolate, `share` / ONE on the way from near to far; the channels grow by a factor of ONE."""
-    return near * (WEIGHT_ONE - share) + far * share
+    """Interpolate, `share` / ONE on the way from near to far; the channels grow by a factor of ONE.
+
+    What a negative difference borrows from the next channel is given back by the sum.
+    """
+    return (near << WEIGHT_BITS) + (far - near) * share
 
 
 @kernel

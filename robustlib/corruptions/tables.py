@@ -5,10 +5,13 @@ probability. For the normal distribution that is right to 4 sigma: a share of 6.
 """
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri, pdtr
+
+from robustlib.corruptions.kernel import kernel
 
 QUANTILES = (np.arange(2**16) + 0.5) / 2**16
 
@@ -61,3 +64,10 @@ def _alias(probabilities: npt.NDArray[np.float64], columns: int) -> tuple[npt.ND
     full = [*poor, *rich]
     alias[full], weight[full] = np.minimum(full, len(probabilities) - 1), 0
     return np.rint(weight * 65535).astype(np.uint32), alias
+
+
+@kernel
+def look_up(places: npt.NDArray[Any], table: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
+    """Write the entries of a table at some places; no compiler makes vector code of it, so it is a loop of its own."""
+    for i in range(values.size):
+        values[i] = table[places[i]]

@@ -27,19 +27,6 @@ def contrast(image: Pixels, rng: Stream, *, factor: float) -> Pixels:
     return _scale_about_means(image, np.float32(factor))
 
 
-@effect
-def mean_grey(image: Pixels, rng: Stream) -> Pixels:
-    """Replace each channel by the mean of the three."""
-    grey = (image.sum(axis=2, keepdims=True, dtype=np.uint16) + 1) // 3
-    return np.repeat(grey.astype(np.uint8), 3, axis=2)
-
-
-@effect
-def mean_grey_inverse(image: Pixels, rng: Stream) -> Pixels:
-    """Replace each channel by 255 less the mean of the three."""
-    return 255 - mean_grey(image, rng)
-
-
 @kernel
 def _raise_value(image: Pixels, added: np.float32) -> Pixels:
     out = np.empty_like(image)

@@ -1,13 +1,13 @@
 """Digital artefacts: what codecs and resizing leave behind."""
 
-import io
 from functools import cache
 
+import cv2
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from robustlib.corruptions.kernel import kernel
+from robustlib.corruptions.kernel import copy, kernel
 from robustlib.corruptions.registry import effect
 from robustlib.corruptions.stream import Stream
 from robustlib.data.images import Pixels
@@ -17,11 +17,9 @@ Places = npt.NDArray[np.int64]
 
 @effect
 def jpeg_compression(image: Pixels, rng: Stream, *, quality: int) -> Pixels:
-    """Encode as JPEG at a quality of 1 .. 100, and decode."""
-    encoded = io.BytesIO()
-    Image.fromarray(image).save(encoded, "JPEG", quality=quality)
-    decoded = Image.open(encoded).tobytes()  # half the time of np.asarray
-    return np.frombuffer(decoded, np.uint8).reshape(image.shape).copy()
+    """Encode as JPEG at a quality of 1 .. 100, and decode: with OpenCV, whose pixels are Pillow's, in less time."""
+    _, encoded = cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, quality])
+    return np.asarray(cv2.imdecode(encoded, cv2.IMREAD_COLOR_RGB), np.uint8)
 
 
 @effect
@@ -79,10 +77,7 @@ def _fill_cells(
     sums, means = np.empty(width * 3, np.uint16), np.empty((column_starts.size, 3), np.uint8)
     shown_until = 0
     for cell in range(row_starts.size):
-        sums[:] = 0
-        for y in range(row_starts[cell], row_ends[cell]):
-            for x in range(sums.size):
-                sums[x] += source[y, x]
+        _sum_rows(source[row_starts[cell] : row_ends[cell]], sums)
         _average_columns(sums, column_starts, column_ends, row_ends[cell] - row_starts[cell], means)
         first = shown_until
         while shown_until < height and row_shown[shown_until] == cell:
@@ -91,8 +86,19 @@ def _fill_cells(
             for channel in range(3):
                 out[first, x, channel] = means[column_shown[x], channel]
         for y in range(first + 1, shown_until):
-            target[y] = target[first]
+            copy(target[first], target[y])
     return out
+
+
+@kernel
+def _sum_rows(rows: Pixels, sums: npt.NDArray[np.uint16]) -> None:
+    first = rows[0]
+    for x in range(sums.size):
+        sums[x] = first[x]
+    for y in range(1, rows.shape[0]):
+        row = rows[y]
+        for x in range(sums.size):
+            sums[x] += row[x]
 
 
 @kernel
@@ -101,8 +107,9 @@ def _average_columns(
 ) -> None:
     for cell in range(means.shape[0]):
         scale = np.float32(1 / (rows * (ends[cell] - starts[cell])))
-        for channel in range(3):
-            total = 0
-            for x in range(starts[cell], ends[cell]):
-                total += sums[3 * x + channel]
-            means[cell, channel] = np.float32(total) * scale + np.float32(0.5)
+        red = green = blue = 0
+        for x in range(starts[cell], ends[cell]):
+            red, green, blue = red + sums[3 * x], green + sums[3 * x + 1], blue + sums[3 * x + 2]
+        means[cell, 0] = np.float32(red) * scale + np.float32(0.5)
+        means[cell, 1] = np.float32(green) * scale + np.float32(0.5)
+        means[cell, 2] = np.float32(blue) * scale + np.float32(0.5)

@@ -1,11 +1,11 @@
-"""Frost: ice on a window, drawn once as a texture that wraps around, and blended with the image."""
+"""Frost: ice on a window, grown once as a texture that wraps around, and blended with the image."""
 
 from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
-from robustlib.corruptions.bits import word
+from robustlib.corruptions.bits import below, word
 from robustlib.corruptions.kernel import kernel
 from robustlib.corruptions.plasma import plasma
 from robustlib.corruptions.registry import effect
@@ -14,8 +14,8 @@ from robustlib.corruptions.stream import Stream
 from robustlib.data.images import Pixels
 
 SIDE = 1024  # of the texture, a power of two
-FERNS = 700
-DIRECTIONS = 96  # a sixth of a turn, at which ice branches, is a whole number of these
+FEATHERS, LONGEST = 5200, 110  # pixels
+DIRECTIONS = 96  # of a whole turn
 UNIT = 1024  # of fixed-point places
 TINT = (0.88, 1.0, 1.07)
 BRIGHTNESS = 152  # levels on average, as the six photographs of frost that ImageNet-C blends
@@ -25,18 +25,20 @@ BRIGHTNESS = 152  # levels on average, as the six photographs of frost that Imag
 def frost(image: Pixels, rng: Stream, *, image_weight: float, frost_weight: float) -> Pixels:
     """Add a part of the frozen window, cut at random, to the darkened image."""
     top, left = rng.below(SIDE), rng.below(SIDE)
-    return _blend(image, _texture(), top, left, round(256 * image_weight), round(256 * frost_weight))
+    weights = np.uint16(round(256 * image_weight)), np.uint16(round(256 * frost_weight))
+    return _blend(image, _texture(), top, left, *weights)
 
 
 @cache
 def _texture() -> Pixels:
-    """Return the window, SIDE x SIDE x 3: clouds of hoar with ferns of ice, as bright as photographs of frost."""
+    """Return the window, SIDE x SIDE x 3: clouds of hoar under ice that is lit from the upper left."""
     rng = Stream("frost")
-    clouds = plasma(SIDE, 1.5, rng.key())
+    clouds = plasma(SIDE, 1.5, rng.key())[:SIDE, :SIDE]
+    clouds = (clouds - clouds.min()) * (np.float32(130) / (clouds.max() - clouds.min()))
     angles = 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
     steps = np.rint(UNIT * np.stack([np.sin(angles), np.cos(angles)], axis=1)).astype(np.int64)
-    ferns = smooth_image(_draw_ferns(steps, rng.key())[..., None], 0.6)[..., 0]
-    grey = np.rint(150 * clouds).astype(np.int64) + ferns
+    ice = smooth_image(_grow_feathers(steps, rng.key())[..., None], 0.7)[..., 0].astype(np.int64)
+    grey = np.rint(clouds).astype(np.int64) + ice // 3 + ice - np.roll(ice, (1, 1), (0, 1))
     grey += BRIGHTNESS - round(int(grey.sum()) / grey.size)  # integers: a sum that no platform rounds differently
     tinted = np.rint(np.clip(grey[..., None] * np.array(TINT, np.float32), 0, 255)).astype(np.uint8)
     tinted.flags.writeable = False
@@ -44,39 +46,41 @@ def _texture() -> Pixels:
 
 
 @kernel
-def _draw_ferns(steps: npt.NDArray[np.int64], key: np.uint64) -> Pixels:
-    """Draw stems that branch to both sides, shorter towards the tip."""
+def _grow_feathers(steps: npt.NDArray[np.int64], key: np.uint64) -> Pixels:
+    """Return the height of the ice: bent stems with barbs to both sides, shorter towards the tip, over one another."""
     ice = np.zeros((SIDE, SIDE), np.uint8)
-    for fern in range(FERNS):
-        bits = word(key, fern)
-        y, x = _below(SIDE, bits, 0) * UNIT, _below(SIDE, bits, 16) * UNIT
-        direction, length = _below(DIRECTIONS, bits, 32), 20 + _below(100, bits, 48)
+    for feather in range(FEATHERS):
+        bits = word(key, feather * LONGEST)
+        y, x = below(SIDE, bits, 0) * UNIT, below(SIDE, bits, 16) * UNIT
+        direction, length = below(DIRECTIONS, bits, 32), 8 + below(LONGEST - 8, bits, 48) ** 2 // LONGEST
         for step in range(length):
-            y, x = y + steps[direction, 0], x + steps[direction, 1]
-            _draw_line(ice, y, x, steps[direction], 1, 110)
-            if step % 4 == 0:
-                reach = (length - step) // 3
-                _draw_line(ice, y, x, steps[(direction + DIRECTIONS // 6) % DIRECTIONS], reach, 80)
-                _draw_line(ice, y, x, steps[(direction - DIRECTIONS // 6) % DIRECTIONS], reach, 50)
+            bits = word(key, feather * LONGEST + step + 1)
+            if below(8, bits, 0) == 0:
+                direction += feather % 3 - 1
+            y, x = y + steps[direction % DIRECTIONS, 0], x + steps[direction % DIRECTIONS, 1]
+            left = length - step
+            reach = 1 + left * (16 + below(40, bits, 16)) // 160
+            height = 60 + 130 * left // length + below(50, bits, 32)
+            angle = DIRECTIONS // 8 + below(6, bits, 48)
+            _grow_barb(ice, y, x, steps[(direction + angle) % DIRECTIONS], reach, height)
+            _grow_barb(ice, y, x, steps[(direction - angle) % DIRECTIONS], reach, height - 30)
     return ice
 
 
 @kernel
-def _draw_line(ice: Pixels, y: int, x: int, step: npt.NDArray[np.int64], length: int, light: int) -> None:
-    for i in range(length):
+def _grow_barb(ice: Pixels, y: int, x: int, step: npt.NDArray[np.int64], reach: int, height: int) -> None:
+    """Raise the ice along a line on which the height falls to nothing."""
+    fall = height // (reach + 2)
+    for i in range(reach):
         row, column = ((y + i * step[0]) // UNIT) % SIDE, ((x + i * step[1]) // UNIT) % SIDE
-        ice[row, column] = max(ice[row, column], light)
+        ice[row, column] = max(ice[row, column], height - i * fall)
 
 
 @kernel
-def _below(limit: int, bits: np.uint64, start: int) -> int:
-    """Return an integer of 0 .. limit - 1 from 16 bits of a word."""
-    return int(np.int64((bits >> np.uint64(start)) & np.uint64(0xFFFF)) * limit >> 16)
-
-
-@kernel
-def _blend(image: Pixels, texture: Pixels, top: int, left: int, image_weight: int, frost_weight: int) -> Pixels:
-    """Add the texture from (top, left) on; weights are in units of 1/256."""
+def _blend(
+    image: Pixels, texture: Pixels, top: int, left: int, image_weight: np.uint16, frost_weight: np.uint16
+) -> Pixels:
+    """Add the texture from (top, left) on; weights are in units of 1/256, and at most 256."""
     height, width, _ = image.shape
     out = np.empty_like(image)
     for y in range(height):
@@ -86,7 +90,7 @@ def _blend(image: Pixels, texture: Pixels, top: int, left: int, image_weight: in
             part = row[start : start + 3 * width - x]
             source, target = image[y].reshape(-1)[x:], out[y].reshape(-1)[x:]
             for i in range(part.size):
-                value = np.int32(source[i] * image_weight + part[i] * frost_weight + 128) >> 8
-                target[i] = min(value, 255)
+                seen, ice = np.uint16(source[i] * image_weight) >> 1, np.uint16(part[i] * frost_weight) >> 1
+                target[i] = min(np.uint16(np.uint16(seen + ice + 64) >> 7), np.uint16(255))
             x, start = x + part.size, 0
     return out

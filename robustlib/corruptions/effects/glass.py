@@ -4,6 +4,7 @@ import numpy as np
 
 from robustlib.corruptions.bits import fill
 from robustlib.corruptions.kernel import kernel
+from robustlib.corruptions.packed import Packed, pack, unpack
 from robustlib.corruptions.registry import effect
 from robustlib.corruptions.smoothing import smooth_image
 from robustlib.corruptions.stream import Stream
@@ -17,25 +18,30 @@ def glass_blur(image: Pixels, rng: Stream, *, sigma: float, reach: int, rounds: 
     As in the images of ImageNet-C, each pixel becomes a copy of one at most `reach` away, while the paper says that
     the two are swapped, and pixels near the border stay.
     """
-    blurred = smooth_image(image, sigma)
+    words = pack(smooth_image(image, sigma))
     for _ in range(rounds):
-        _displace(blurred, reach, rng.key())
-    return smooth_image(blurred, sigma)
+        _displace(words, reach, rng.key())
+    displaced = np.empty_like(image)
+    unpack(words.reshape(-1), np.float32(1), displaced.reshape(-1))
+    return smooth_image(displaced, sigma)
 
 
 @kernel
-def _displace(image: Pixels, reach: int, key: np.uint64) -> None:
+def _displace(pixels: Packed, reach: int, key: np.uint64) -> None:
     """Overwrite pixels by near ones, from the last to the first, so that those after one have changed already.
 
     Offsets are -reach .. reach - 1 both ways.
     """
-    height, width, _ = image.shape
-    words = np.empty((width + 1) // 2, np.uint64)
-    bits = words.view(np.uint16).reshape(-1, 2)
+    height, width = pixels.shape
+    words, places = np.empty((width + 1) // 2, np.uint64), np.empty(width, np.uint32)
+    bits, flat = words.view(np.uint16), pixels.reshape(-1)
+    choices, shift = np.uint32(2 * reach), np.uint32(16)
     for y in range(height - reach, reach, -1):
         fill(words, key, y * words.size)
+        start = np.int32((y - reach) * width - reach)
+        for x in range(width):
+            right, down = np.uint32(choices * bits[2 * x]) >> shift, np.uint32(choices * bits[2 * x + 1]) >> shift
+            places[x] = np.int32(start + down * width + x + right)
+        row = flat[y * width :]
         for x in range(width - reach, reach, -1):
-            right = ((2 * reach * bits[x, 0]) >> 16) - reach
-            down = ((2 * reach * bits[x, 1]) >> 16) - reach
-            for channel in range(3):
-                image[y, x, channel] = image[y + down, x + right, channel]
+            row[np.uintp(x)] = flat[np.uintp(places[x])]  # unsigned: numba need not look for negative indices

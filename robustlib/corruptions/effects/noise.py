@@ -11,7 +11,7 @@ from robustlib.corruptions.bits import fill
 from robustlib.corruptions.kernel import kernel
 from robustlib.corruptions.registry import effect
 from robustlib.corruptions.stream import Stream
-from robustlib.corruptions.tables import normal_table, photon_table
+from robustlib.corruptions.tables import look_up, normal_table, photon_table
 from robustlib.data.images import Pixels
 
 BLOCK = 4096
@@ -21,13 +21,13 @@ ONE = 2**13  # 1.0 in the fixed point of speckle's factors: 4.3 * 0.6 sigma stil
 @effect
 def gaussian_noise(image: Pixels, rng: Stream, *, sigma: float) -> Pixels:
     """Add normal noise of standard deviation `sigma` on [0, 1] (low light)."""
-    return _add_noise(image, normal_table(sigma * 255), rng.key())
+    return _disturb(image, normal_table(sigma * 255), rng.key(), False)
 
 
 @effect
 def speckle_noise(image: Pixels, rng: Stream, *, sigma: float) -> Pixels:
     """Multiply by 1 plus normal noise of standard deviation `sigma`."""
-    return _multiply_noise(image, normal_table(sigma * ONE), rng.key())
+    return _disturb(image, normal_table(sigma * ONE), rng.key(), True)
 
 
 @effect
@@ -57,36 +57,33 @@ def _share(probability: float) -> int:
 
 
 @kernel
-def _add_noise(image: Pixels, table: npt.NDArray[np.int16], key: np.uint64) -> Pixels:
+def _disturb(image: Pixels, table: npt.NDArray[np.int16], key: np.uint64, is_factor: bool) -> Pixels:
+    """Draw noise for each value from a table, and add it; or multiply by 1 plus the noise, in units of 1 / ONE."""
     out = np.empty_like(image)
     source, target = image.reshape(-1), out.reshape(-1)
-    words = np.empty(BLOCK // 4, np.uint64)
-    bits, noise = words.view(np.uint16), np.empty(BLOCK, np.int16)
+    words, noise = np.empty(BLOCK // 4, np.uint64), np.empty(BLOCK, np.int16)
     for start in range(0, source.size, BLOCK):
         fill(words, key, start // 4)
-        for i in range(BLOCK):
-            noise[i] = table[bits[i]]
+        look_up(words.view(np.uint16), table, noise)
         values, results = source[start : start + BLOCK], target[start : start + BLOCK]
-        for i in range(values.size):
-            results[i] = min(max(np.int16(values[i] + noise[i]), np.int16(0)), np.int16(255))
+        if is_factor:
+            _multiply(values, noise, results)
+        else:
+            _add(values, noise, results)
     return out
 
 
 @kernel
-def _multiply_noise(image: Pixels, table: npt.NDArray[np.int16], key: np.uint64) -> Pixels:
-    out = np.empty_like(image)
-    source, target = image.reshape(-1), out.reshape(-1)
-    words = np.empty(BLOCK // 4, np.uint64)
-    bits, noise = words.view(np.uint16), np.empty(BLOCK, np.int16)
-    for start in range(0, source.size, BLOCK):
-        fill(words, key, start // 4)
-        for i in range(BLOCK):
-            noise[i] = table[bits[i]]
-        values, results = source[start : start + BLOCK], target[start : start + BLOCK]
-        for i in range(values.size):
-            product = np.int32(values[i] * (noise[i] + ONE) + ONE // 2) >> 13
-            results[i] = min(max(product, 0), 255)
-    return out
+def _add(values: Pixels, noise: npt.NDArray[np.int16], results: Pixels) -> None:
+    for i in range(values.size):
+        results[i] = min(max(np.int16(values[i] + noise[i]), np.int16(0)), np.int16(255))
+
+
+@kernel
+def _multiply(values: Pixels, noise: npt.NDArray[np.int16], results: Pixels) -> None:
+    for i in range(values.size):
+        product = np.int32(values[i] * (noise[i] + ONE) + ONE // 2) >> 13
+        results[i] = min(max(product, 0), 255)
 
 
 @kernel

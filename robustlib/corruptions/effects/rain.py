@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from robustlib.corruptions.bits import word
+from robustlib.corruptions.bits import below, word
 from robustlib.corruptions.kernel import kernel
 from robustlib.corruptions.registry import effect
 from robustlib.corruptions.stream import Stream
@@ -42,19 +42,13 @@ def _draw_streaks(
     reach = abs(slant) * longest + 256 * thickness
     for streak in range(streaks):
         bits = word(key, streak)
-        strength = 96 + _below(128, bits, 0)
-        length = longest - _below(longest + 1, bits, 16) // 2
-        top = _below(height + longest, bits, 32) - longest
-        left = _below(256 * width + 2 * reach, bits, 48) - reach
+        strength = 96 + below(128, bits, 0)
+        length = longest - below(longest + 1, bits, 16) // 2
+        top = below(height + longest, bits, 32) - longest
+        left = below(256 * width + 2 * reach, bits, 48) - reach
         for step in range(max(-top, 0), min(length, height - top)):
             _draw_span(cover[top + step], left + slant * step, 256 * thickness, strength)
     return cover
-
-
-@kernel
-def _below(limit: int, bits: np.uint64, start: int) -> int:
-    """Return an integer of 0 .. limit - 1 from 16 bits of a word."""
-    return int(np.int64((bits >> np.uint64(start)) & np.uint64(0xFFFF)) * limit >> 16)
 
 
 @kernel

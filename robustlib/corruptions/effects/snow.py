@@ -4,6 +4,7 @@ import numpy as np
 
 from robustlib.corruptions.fields import Floats, enlarge, normal_field
 from robustlib.corruptions.kernel import kernel
+from robustlib.corruptions.levels import to_level
 from robustlib.corruptions.motion import blur_along
 from robustlib.corruptions.registry import effect
 from robustlib.corruptions.stream import Stream
@@ -34,7 +35,7 @@ def snow(
     field = enlarge(np.float32(deviation) * noise, _step(height, zoom), _step(width, zoom), height, width)
     flakes = _cut(field, np.float32(mean), np.float32(threshold))
     layer = blur_along(flakes, radius, sigma, rng.uniform(-135, -45))
-    return _cover(image, layer, layer[::-1, ::-1].copy(), np.float32(mix))
+    return _cover(image, layer, np.float32(mix))
 
 
 def _step(size: int, zoom: float) -> float:
@@ -55,23 +56,18 @@ def _cut(field: Floats, mean: np.float32, threshold: np.float32) -> Pixels:
 
 
 @kernel
-def _cover(image: Pixels, layer: Pixels, turned: Pixels, mix: np.float32) -> Pixels:
-    """Whiten the image and add both layers."""
+def _cover(image: Pixels, layer: Pixels, mix: np.float32) -> Pixels:
+    """Whiten the image, add the layer, and add it once more turned by 180 degrees."""
     out = np.empty_like(image)
     source, target = image.reshape(-1), out.reshape(-1)
-    flakes, others = layer.reshape(-1), turned.reshape(-1)
+    flakes, last = layer.reshape(-1), np.uintp(layer.size - 1)  # unsigned: numba checks no sign, and it becomes fast
     rest = np.float32(1) - mix
     for i in range(flakes.size):
         red, green, blue = np.float32(source[3 * i]), np.float32(source[3 * i + 1]), np.float32(source[3 * i + 2])
         grey = np.float32(0.299) * red + np.float32(0.587) * green + np.float32(0.114) * blue
         white = np.float32(1.5) * grey + np.float32(127.5)
-        snow = np.float32(flakes[i]) + np.float32(others[i]) + np.float32(0.5)
-        target[3 * i] = _white(mix * red + rest * max(red, white) + snow)
-        target[3 * i + 1] = _white(mix * green + rest * max(green, white) + snow)
-        target[3 * i + 2] = _white(mix * blue + rest * max(blue, white) + snow)
+        snow = np.float32(flakes[i]) + np.float32(flakes[last - np.uintp(i)]) + np.float32(0.5)
+        target[3 * i] = to_level(mix * red + rest * max(red, white) + snow)
+        target[3 * i + 1] = to_level(mix * green + rest * max(green, white) + snow)
+        target[3 * i + 2] = to_level(mix * blue + rest * max(blue, white) + snow)
     return out
-
-
-@kernel
-def _white(value: np.float32) -> np.int32:
-    return np.int32(min(value, np.float32(255)))

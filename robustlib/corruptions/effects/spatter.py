@@ -1,11 +1,13 @@
 """Spatter: drops of water or mud on the lens, from a smoothed and thresholded noise field."""
 
 import numpy as np
+import numpy.typing as npt
 
 from robustlib.corruptions.borders import pad
 from robustlib.corruptions.edges import distances, find_edges
-from robustlib.corruptions.fields import NORMAL_BYTE, normal_bytes
+from robustlib.corruptions.fields import NORMAL_BYTE, Floats, normal_bytes
 from robustlib.corruptions.kernel import kernel
+from robustlib.corruptions.levels import to_level
 from robustlib.corruptions.registry import effect
 from robustlib.corruptions.smoothing import smooth_finely
 from robustlib.corruptions.stream import Stream
@@ -38,9 +40,9 @@ def spatter(
     slope, base = deviation / (2**8 * NORMAL_BYTE), mean - 128 * deviation / NORMAL_BYTE
     drops = _fill_drops(noise, np.float32(base), np.float32(slope), np.float32(threshold))
     if mud:
-        return _cover(image, smooth_finely((drops > 0).view(np.uint8) * np.uint8(255), strength))
+        return _paint(image, _opacity(smooth_finely((drops > 0).view(np.uint8) * np.uint8(255), strength)), MUD, True)
     relief = _relief(distances(find_edges(drops[..., 0], 50, 150)))
-    return _add(image, drops, relief, np.float32(strength))
+    return _paint(image, _wetness(drops, relief, np.float32(strength)), WATER, False)
 
 
 @kernel
@@ -56,9 +58,9 @@ def _fill_drops(noise: Sums, base: np.float32, slope: np.float32, threshold: np.
 
 def _relief(depth: Levels) -> Pixels:
     """Turn depths, in 1/256 pixel, into light from one side: smooth, equalise the histogram, emboss, smooth."""
-    equal = _equalise(_box_blur(pad(depth[..., None], 1, 1, True), 1 / 256, 0))
+    equal = _equalise(_box_blur(pad(depth[..., None], 1, 1, True), 1 / 256, 0.0))
     embossed = _emboss(pad(equal[..., None], 1, 1, True))
-    return _box_blur(pad(embossed[..., None], 1, 1, True), 1, 0.5)
+    return _box_blur(pad(embossed[..., None], 1, 1, True), 1.0, 0.5)
 
 
 @kernel
@@ -79,21 +81,36 @@ def _box_blur(padded: Levels, scale: float, rounding: float) -> Pixels:
 @kernel
 def _equalise(values: Pixels) -> Pixels:
     """Map the values so that their histogram becomes as flat as it can, with the lowest at 0."""
-    counts, table = np.zeros((4, 256), np.int64), np.zeros(256, np.uint8)
-    flat = values.reshape(-1)
-    for i in range(flat.size):
-        counts[i & 3, flat[i]] += 1  # four counts in turn, because a count that waits for the last one is slow
-    lowest = flat.min()
-    others = max(flat.size - counts[:, lowest].sum(), 1)
+    counts, table = _histogram(values), np.zeros(256, np.uint8)
+    lowest = 0
+    while counts[lowest] == 0:
+        lowest += 1
+    others = max(values.size - counts[lowest], 1)
     seen = 0
     for value in range(lowest + 1, 256):
-        seen += counts[:, value].sum()
+        seen += counts[value]
         table[value] = np.float32(255) * np.float32(seen) / np.float32(others) + np.float32(0.5)
     out = np.empty_like(values)
-    target = out.reshape(-1)
-    for i in range(flat.size):
-        target[i] = table[flat[i]]
+    source, target = values.reshape(-1), out.reshape(-1)
+    for i in range(source.size):
+        target[i] = table[source[i]]
     return out
+
+
+@kernel
+def _histogram(values: Pixels) -> npt.NDArray[np.int64]:
+    """Count in four places by turns, because a count that waits for the one before is slow."""
+    counts, flat = np.zeros((4, 256), np.int64), values.reshape(-1)
+    a, b, c, d = counts
+    whole = flat.size & ~3
+    for i in range(0, whole, 4):
+        a[flat[i]] += 1
+        b[flat[i + 1]] += 1
+        c[flat[i + 2]] += 1
+        d[flat[i + 3]] += 1
+    for i in range(whole, flat.size):
+        a[flat[i]] += 1
+    return a + b + c + d
 
 
 @kernel
@@ -113,40 +130,38 @@ def _emboss(padded: Levels) -> Pixels:
 
 
 @kernel
-def _add(image: Pixels, drops: Pixels, relief: Pixels, strength: np.float32) -> Pixels:
-    """Add water as bright as the product of drops and relief, which becomes `strength` at its highest."""
-    out = np.empty_like(image)
-    source, target = image.reshape(-1), out.reshape(-1)
+def _wetness(drops: Pixels, relief: Pixels, strength: np.float32) -> Floats:
+    """Return the product of drops and relief, which becomes `strength` at its highest."""
     drop, light = drops.reshape(-1), relief.reshape(-1)
     highest = np.uint16(1)
     for i in range(drop.size):
         highest = max(highest, np.uint16(np.uint16(drop[i]) * np.uint16(light[i])))
-    scale = strength / np.float32(highest)
-    red, green, blue = np.float32(WATER[0]), np.float32(WATER[1]), np.float32(WATER[2])
-    for i in range(drop.size):
-        wet = scale * np.float32(drop[i]) * np.float32(light[i])
-        target[3 * i] = _round(np.float32(source[3 * i]) + wet * red)
-        target[3 * i + 1] = _round(np.float32(source[3 * i + 1]) + wet * green)
-        target[3 * i + 2] = _round(np.float32(source[3 * i + 2]) + wet * blue)
+    scale, out = strength / np.float32(highest), np.empty(drop.size, np.float32)
+    for i in range(out.size):
+        out[i] = scale * np.float32(drop[i]) * np.float32(light[i])
     return out
 
 
 @kernel
-def _cover(image: Pixels, mask: Sums) -> Pixels:
-    """Lay mud over the image where the mask is at least 0.8 of 255 * 2**8, as opaque as the mask is high."""
-    out = np.empty_like(image)
-    source, target, flat = image.reshape(-1), out.reshape(-1), mask.reshape(-1)
-    red, green, blue = np.float32(MUD[0]), np.float32(MUD[1]), np.float32(MUD[2])
-    for i in range(flat.size):
+def _opacity(mask: Sums) -> Floats:
+    """Return the mask as a share of its full height, 255 * 2**8, and 0 where that is below 0.8."""
+    flat, out = mask.reshape(-1), np.empty(mask.size, np.float32)
+    for i in range(out.size):
         height = np.float32(flat[i]) * np.float32(1 / (255 * 2**8))
-        opacity = height if height >= np.float32(0.8) else np.float32(0)
-        rest = np.float32(1) - opacity
-        target[3 * i] = _round(rest * np.float32(source[3 * i]) + opacity * red)
-        target[3 * i + 1] = _round(rest * np.float32(source[3 * i + 1]) + opacity * green)
-        target[3 * i + 2] = _round(rest * np.float32(source[3 * i + 2]) + opacity * blue)
+        out[i] = height if height >= np.float32(0.8) else np.float32(0)
     return out
 
 
 @kernel
-def _round(value: np.float32) -> np.int32:
-    return np.int32(min(value + np.float32(0.5), np.float32(255)))
+def _paint(image: Pixels, amounts: Floats, colour: tuple[int, int, int], covers: bool) -> Pixels:
+    """Add an amount of a colour to each pixel, in whose place it comes if it covers."""
+    out = np.empty_like(image)
+    source, target = image.reshape(-1), out.reshape(-1)
+    red, green, blue = np.float32(colour[0]), np.float32(colour[1]), np.float32(colour[2])
+    half, lost = np.float32(0.5), np.float32(covers)
+    for i in range(amounts.size):
+        kept = np.float32(1) - lost * amounts[i]
+        target[3 * i] = to_level(kept * np.float32(source[3 * i]) + amounts[i] * red + half)
+        target[3 * i + 1] = to_level(kept * np.float32(source[3 * i + 1]) + amounts[i] * green + half)
+        target[3 * i + 2] = to_level(kept * np.float32(source[3 * i + 2]) + amounts[i] * blue + half)
+    return out

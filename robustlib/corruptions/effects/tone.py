@@ -47,7 +47,19 @@ def invert(image: Pixels, rng: Stream) -> Pixels:
 @effect
 def grayscale(image: Pixels, rng: Stream) -> Pixels:
     """Show the luma (ITU-R BT.601) in all three channels."""
-    return _to_luma(image)
+    return _to_grey(image, 19595, 38470, 7471)
+
+
+@effect
+def mean_grey(image: Pixels, rng: Stream) -> Pixels:
+    """Replace each channel by the mean of the three."""
+    return _to_grey(image, 21845, 21846, 21845)
+
+
+@effect
+def mean_grey_inverse(image: Pixels, rng: Stream) -> Pixels:
+    """Replace each channel by 255 less the mean of the three."""
+    return invert(mean_grey(image, rng), rng)
 
 
 @effect
@@ -135,13 +147,14 @@ def _histograms(image: Pixels) -> npt.NDArray[np.int64]:
 
 
 @kernel
-def _to_luma(image: Pixels) -> Pixels:
+def _to_grey(image: Pixels, red: int, green: int, blue: int) -> Pixels:
+    """Show the sum of the channels, with weights in units of 2**-16, in all three."""
     out = np.empty_like(image)
     source, target = image.reshape(-1), out.reshape(-1)
     for i in range(source.size // 3):
-        weighted = 19595 * source[3 * i] + 38470 * source[3 * i + 1] + 7471 * source[3 * i + 2]
-        luma = np.int32(weighted + 32768) >> 16
-        target[3 * i], target[3 * i + 1], target[3 * i + 2] = luma, luma, luma
+        weighted = red * source[3 * i] + green * source[3 * i + 1] + blue * source[3 * i + 2]
+        grey = np.int32(weighted + 32768) >> 16
+        target[3 * i], target[3 * i + 1], target[3 * i + 2] = grey, grey, grey
     return out
 
 
