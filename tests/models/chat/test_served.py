@@ -14,6 +14,7 @@ import httpx
 import pytest
 from safetensors.torch import load_file, save_file
 
+from robustlib.__main__ import main
 from robustlib.models import load_model
 from robustlib.models.base import Prompt
 from robustlib.models.chat import Chat
@@ -94,3 +95,13 @@ def test_what_the_server_refuses_is_an_error_with_its_reason(served: str) -> Non
     [answer] = load_model("openai:no/such-model", base_url=served).answer([Prompt(None, "Why?")])
     assert (answer.status, answer.text) == ("error", "")
     assert "HTTP" in answer.reason
+
+
+def test_a_served_model_is_asked_from_the_command_line(
+    served: str, talker: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = [f"--set=base_url={served}", f"--set=max_new_tokens={TOKENS}"]
+    assert main(["ask", f"openai:{talker}", "--dataset", "easy_vqa:test", "--count", "16", *settings]) == 0
+    *lines, summary = capsys.readouterr().out.splitlines()
+    assert len(lines) == 16
+    assert summary == "accuracy 0.000 (n = 16)"  # a random model spells no answer
