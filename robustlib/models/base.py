@@ -52,7 +52,7 @@ class Model(Protocol):
     """One class with one method, and a label for the record."""
 
     name: str
-    """The name it was loaded by; it becomes the column `model`."""
+    """The name it was loaded by; it becomes the column `model` unless a profile gives it a label."""
 
     def answer(self, prompts: Sequence[Prompt]) -> list[Answer]:
         """Answer a batch, in order.

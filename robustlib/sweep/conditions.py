@@ -79,8 +79,8 @@ def items_of(questions: Sequence[Question], condition: Condition, base_seed: int
         questions: the source questions.
         condition: what is done to them.
         base_seed: decides with what follows what a random change draws; a perturbation also takes the question's id.
-        seeding: "image" adds the image's id, so that questions on one image see the same. "sample" adds the question's
-            place in the data set, by the rule of VLM-RobustBench (Appendix C.1).
+        seeding: "image" adds the image's id, so that questions on one image see the same. "sample" adds the place among
+            the questions, by the rule of VLM-RobustBench (Appendix C.1).
 
     Raises:
         InvalidValueError: the questions cannot be perturbed: see `robustlib.perturbations.perturb`.

@@ -67,7 +67,7 @@ class Profile:
     base_seed: int = 0
     """Decides what random corruptions and perturbations draw."""
     seeding: Seeding = "image"
-    """What a corruption's draw depends on besides: the image's id, or the question's place in the data set as in
+    """What a corruption's draw depends on besides: the image's id, or the question's place among those taken, as in
     VLM-RobustBench (see `robustlib.sweep.conditions.items_of`)."""
     batch_size: int = 64
     """Questions a model answers in one call."""

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from robustlib.errors import InvalidValueError, RobustlibError, UnknownNameError
 from robustlib.sweep import DatasetChoice, ModelChoice, Profile, list_profiles, load_profile
+from robustlib.sweep.plan import profile_conditions
 from tests.sweep.toys import PROFILE
 
 TOY = """
@@ -76,6 +77,19 @@ def test_what_a_file_leaves_out_has_its_default(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", list_profiles())
 def test_every_profile_of_the_package_loads_under_its_name(name: str) -> None:
     assert load_profile(name).name == name
+
+
+@pytest.mark.parametrize("name", list_profiles())
+def test_every_suite_and_family_of_a_profile_of_the_package_exists(name: str) -> None:
+    assert profile_conditions(load_profile(name))
+
+
+@pytest.mark.parametrize(
+    ("document", "conditions"),
+    [("vqa-bench", 1 + 14 * 5), ("vlm-robustbench", 2 + 42 * 3 + 7), ("laya", 1 + 12)],
+)
+def test_the_pocket_profile_of_a_document_has_all_its_conditions(document: str, conditions: int) -> None:
+    assert len(profile_conditions(load_profile(f"pocket/{document}"))) == conditions
 
 
 def test_unknown_profiles_and_missing_files_are_told(tmp_path: Path) -> None:
