@@ -121,11 +121,12 @@ class Checkpoint:
     def tokens(self, texts: Sequence[str], limit: int | None = None) -> tuple[Tensor, Tensor]:
         """Return token ids and mask, both texts x tokens, padded on the right to the longest.
 
-        A text of more tokens than the limit, which is the model's position table unless given, loses its end but keeps
-        its last token, [SEP]. Cutting and padding are not left to the tokenizer, whose settings for them are shared
-        between threads.
+        A text of more tokens than the model's position table, or than the limit, loses its end but keeps its last
+        token, [SEP]. Cutting and padding are not left to the tokenizer, whose settings for them are shared between
+        threads.
         """
-        limit = limit or self.network.config.get_text_config().max_position_embeddings
+        table = getattr(self.network.config.get_text_config(), "max_position_embeddings", None)  # a T5 has none
+        limit = min(most for most in (limit, table) if most)
         rows = self.tokenizer(list(texts), padding=False, truncation=False)["input_ids"]
         cut = [torch.tensor(row if len(row) <= limit else row[: limit - 1] + row[-1:]) for row in rows]
         ids = pad_sequence(cut, batch_first=True, padding_value=self.tokenizer.pad_token_id)

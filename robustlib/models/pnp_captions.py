@@ -47,8 +47,8 @@ def write_captions(
         eos_token_id=words.sep_token_id,
         pad_token_id=words.pad_token_id,
     )
-    texts = tokenizer.batch_decode(ids[:, 1:], skip_special_tokens=True)
-    return [text[len(prompt) :].strip() for text in texts]
+    texts = tokenizer.batch_decode(ids[:, len(start) :], skip_special_tokens=True)
+    return [text.strip() for text in texts]
 
 
 def keep_new(kept: list[str], captions: Sequence[str], most: int) -> None:

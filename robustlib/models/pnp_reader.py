@@ -62,8 +62,8 @@ class Reader(Checkpoint):
         return fuse(states, mask, [[texts.index(text) for text in own] for own in contexts])
 
     def spell(self, texts: Sequence[str]) -> Tensor:
-        """Return answers as tokens; see `written.Decoder`."""
-        ids, _ = self.tokens(texts, limit=self.tokenizer.model_max_length)
+        """Return answers as tokens, in the lower case of UnifiedQA's; see `written.Decoder`."""
+        ids, _ = self.tokens([text.lower() for text in texts], limit=self.tokenizer.model_max_length)
         return pad(ids, (1, 0), value=self.network.config.decoder_start_token_id)
 
     def log_likelihood(self, states: Tensor, mask: Tensor, ids: Tensor) -> Tensor:

@@ -1,5 +1,6 @@
 """Tiny checkpoints of the real classes with weights large enough for a fault to show."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,13 @@ import torch
 from transformers import (
     BertTokenizer,
     BlipConfig,
+    BlipForConditionalGeneration,
+    BlipForImageTextRetrieval,
     BlipForQuestionAnswering,
     PreTrainedModel,
+    T5Config,
+    T5ForConditionalGeneration,
+    T5Tokenizer,
     ViltConfig,
     ViltForQuestionAnswering,
 )
@@ -110,9 +116,36 @@ def save_vle(folder: Path) -> None:
     CLIPImageProcessorPil(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32}).save_pretrained(folder)
 
 
+def save_pnp(folder: Path) -> None:
+    size = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
+    text = {"vocab_size": len(SPECIAL + WORDS) + 1, "bos_token_id": 5, "sep_token_id": 3, "encoder_hidden_size": 24}
+    config = BlipConfig(
+        text_config={**size, **text, "eos_token_id": 3, "max_position_embeddings": 12},
+        vision_config={**size, "hidden_size": 24, "image_size": 32, "patch_size": 8},
+    )
+    for name, network in (("matcher", BlipForImageTextRetrieval), ("captioner", BlipForConditionalGeneration)):
+        redraw(network(config)).save_pretrained(folder / name)
+        tokenizer().save_pretrained(folder / name)
+        BlipImageProcessorPil(size={"height": 32, "width": 32}).save_pretrained(folder / name)
+    pieces = ["<pad>", "</s>", "<unk>", "?", ".", "\u2581\\n", *(f"\u2581{word}" for word in WORDS if word.isalpha())]
+    start: dict[str, Any] = {"decoder_start_token_id": 0}
+    reader = T5Config(vocab_size=len(pieces), d_model=32, d_kv=8, d_ff=64, num_layers=1, num_heads=4, **start)
+    network: Any = redraw(T5ForConditionalGeneration(reader))
+    for weight in network.parameters():
+        weight.data *= 2.0 if weight.dim() > 1 else 1.0  # a T5 this small hardly heeds what it reads otherwise
+    network.shared.weight.data[0] = 0.0  # nor writes anything but padding after padding
+    network.shared.weight.data[1] *= 2.0  # so that most generated answers come to an end
+    network.save_pretrained(folder / "reader")
+    T5Tokenizer(vocab=[(piece, -1.0) for piece in pieces], extra_ids=0).save_pretrained(folder / "reader")
+    numbers = {"layer": 0, "patches": 5, "captions": 3, "rounds": 2, "prompt": "a ", "min_length": 3, "max_length": 6}
+    numbers["answer_length"] = 6
+    (folder / "config.json").write_text(json.dumps({"model_type": "pnp", "numbers": numbers}))
+
+
 SAVERS: dict[str, Callable[[Path], None]] = {
     "vilt": save_vilt,
     "vle": save_vle,
+    "pnp": save_pnp,
     "blip": lambda folder: save_blip(folder, ANSWERS),
     "blip_free": lambda folder: save_blip(folder, []),
 }
@@ -120,7 +153,7 @@ SAVERS: dict[str, Callable[[Path], None]] = {
 
 @pytest.fixture(scope="session")
 def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Folders of tiny checkpoints: a ViLT, a VLE, a BLIP with a list of answers and one without."""
+    """Folders of tiny checkpoints: a ViLT, a VLE, a PNP-VQA, a BLIP with a list of answers and one without."""
     folders = {name: tmp_path_factory.mktemp(name) for name in SAVERS}
     for name, folder in folders.items():
         SAVERS[name](folder)
