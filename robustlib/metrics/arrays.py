@@ -69,3 +69,9 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Array:
     quotient = np.full(above.shape, np.nan)
     np.divide(above, below, out=quotient, where=np.abs(below) > ROUNDING_NOISE)
     return quotient
+
+
+def mean_of_defined(values: ArrayLike) -> Array:
+    """Return the mean over the last axis of what is not NaN; NaN where all of it is."""
+    array = np.asarray(values, np.float64)
+    return ratio(np.nansum(array, axis=-1), np.isfinite(array).sum(axis=-1))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robustlib.errors import InvalidValueError, UnknownNameError
-from robustlib.metrics.arrays import Array, model_names, ratio
+from robustlib.metrics.arrays import Array, mean_of_defined, model_names, ratio
 from robustlib.metrics.configurations import category_types, corruption_columns
 
 
@@ -50,11 +50,14 @@ def corruption_errors(acc_config: ArrayLike, models: Sequence[str], reference: s
 
 
 def mean_corruption_error(errors: ArrayLike) -> Array:
-    """Return the mean of the corruption errors over the 49 types (mCE), in percent: ... from ... x 49."""
-    return np.asarray(np.asarray(errors, np.float64).mean(axis=-1))
+    """Return the mean of the corruption errors over the 49 types (mCE), in percent: ... from ... x 49.
+
+    Types in which the reference makes no error have none: they are left out, and NaN is what is left of none.
+    """
+    return mean_of_defined(errors)
 
 
 def mean_corruption_error_by_category(errors: ArrayLike) -> dict[str, Array]:
-    """Return the mean of the corruption errors over the types of each of the ten categories, in percent."""
+    """Return the mean of the corruption errors over the types of each of the ten categories, in percent; as above."""
     values = np.asarray(errors, np.float64)
-    return {category: values[..., types].mean(axis=-1) for category, types in category_types().items()}
+    return {category: mean_of_defined(values[..., types]) for category, types in category_types().items()}

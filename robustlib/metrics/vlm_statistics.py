@@ -59,8 +59,9 @@ def model_metrics(rates: Rates, models: Sequence[str], reference: str) -> Mappin
     """Return every number of each model: ... x V.
 
     Tables 3, 10, 11, 19, 20, 23, 26 and 28. Accuracies, rates, errors and shares are in percent, drops and gains in
-    points; ``flip_ratio`` is the mean Flip+ over the mean Flip-, ``severity_correlation`` the mean of the rhos that
-    are defined and ``undefined_correlations`` how many are not; ``positive_count`` is out of 133.
+    points; ``flip_ratio`` is the mean Flip+ over the mean Flip-; ``mce`` and ``severity_correlation`` are means of the
+    corruption errors and the rhos that are defined, ``undefined_errors`` and ``undefined_correlations`` say how many
+    are not; ``positive_count`` is out of 133.
     """
     drops, gain = accuracy_drop(rates.clean, rates.config), visual_gain(rates.clean, rates.no_image)
     rce, flips = relative_to_gain(drops, gain), rates.flips
@@ -79,6 +80,7 @@ def model_metrics(rates: Rates, models: Sequence[str], reference: str) -> Mappin
         "mrce": rce.mean(axis=-1),
         **{f"mrce_at_{level}": rce[..., level_columns(level)].mean(axis=-1) for level in ALL_LEVELS},
         "mce": mean_corruption_error(errors),
+        "undefined_errors": np.isnan(errors).sum(axis=-1),
         **{f"mce_{category}": value for category, value in mean_corruption_error_by_category(errors).items()},
         **{f"{tier}_share": 100 * tiers[..., place] / drops.shape[-1] for place, tier in enumerate(TIERS)},
         "positive_count": tiers[..., TIERS.index("positive")],

@@ -78,13 +78,13 @@ def load_evidence(
 def describe_models(records: Mapping[str, Mapping[str, Any]], families: Mapping[str, str]) -> pd.DataFrame:
     """Return what a manifest says of its models: ``model``, ``family``, ``checkpoint``, ``mode``, ``parameters``.
 
-    The family is the name of the network up to "For", as in Qwen3VLForConditionalGeneration. A model that is no network
-    is its own family.
+    The family is the name of the network up to "For", as in Qwen3VLForConditionalGeneration. A model of which no such
+    name is known is its own family.
     """
     rows = [
         {
             "model": name,
-            "family": families.get(name, str(record.get("network", name)).partition("For")[0]),
+            "family": families.get(name, _family(record) or name),
             "checkpoint": record.get("checkpoint", name),
             "mode": record.get("mode", ""),
             "parameters": record.get("parameters"),
@@ -93,6 +93,11 @@ def describe_models(records: Mapping[str, Mapping[str, Any]], families: Mapping[
     ]
     about = pd.DataFrame(rows)
     return about.assign(parameters=pd.to_numeric(about["parameters"], errors="coerce"))
+
+
+def _family(record: Mapping[str, Any]) -> str:
+    family, found, _ = str(record.get("network")).partition("For")
+    return family if found else ""
 
 
 def evidence_of(

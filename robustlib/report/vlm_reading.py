@@ -24,22 +24,22 @@ def reading(evidence: BenchEvidence) -> str:
 
 def _accuracy(frames: Frames) -> str:
     clean = frames["models"].set_index("model")["clean_accuracy"]
-    return f"Accuracy on clean images is from {_least(clean)} % to {_most(clean)} %."
+    return f"Accuracy on clean images is from {_least(clean, '%')} to {_most(clean, '%')}."
 
 
 def _gain(frames: Frames) -> str:
     gain = frames["models"].set_index("model")["visual_gain"]
     blind = list(gain.index[gain <= 0])
     doubt = f" No visual gain, and so no relative corruption error: {listed(blind)}." if blind else ""
-    return f"The images are worth from {_least(gain)} to {_most(gain)} points (visual gain).{doubt}"
+    return f"The images are worth from {_least(gain, 'points')} to {_most(gain, 'points')} (visual gain).{doubt}"
 
 
 def _best(frames: Frames) -> str:
     models = frames["models"].set_index("model")
     models = models[models["averaged"]]
     return (
-        f"Most robust by mean corruption error: {_least(models['mce'])} %; by mean relative corruption error: "
-        f"{_least(models['mrce'])} %; by severe failures: {_least(models['severe_failure_rate'])} %."
+        f"Most robust by mean corruption error: {_least(models['mce'], '%')}; by mean relative corruption error: "
+        f"{_least(models['mrce'], '%')}; by severe failures: {_least(models['severe_failure_rate'], '%')}."
     )
 
 
@@ -48,7 +48,7 @@ def _worst(frames: Frames) -> str:
     mean = frames["means"].set_index("configuration")["drop"]
     return (
         f"The largest drop of one model is {round_text(worst['drop'], 1)} points ({worst['model']} under "
-        f"{worst['configuration']}); the largest mean drop is under {_most(mean)} points."
+        f"{worst['configuration']}); the largest mean drop is under {_most(mean, 'points')}."
     )
 
 
@@ -58,7 +58,7 @@ def _severity(frames: Frames) -> str:
     overall = frames["overall"].iloc[0]
     return (
         f"{(high < low.max()).sum()} of {len(high)} corruptions cost less at high than the worst one at low, "
-        f"{_most(low)} points; {round_text(overall['violation_rate'], 0)} % of corruptions and models cost less at a "
+        f"{_most(low, 'points')}; {round_text(overall['violation_rate'], 0)} % of corruptions and models cost less at a "
         f"stronger level than at a weaker one."
     )
 
@@ -82,17 +82,21 @@ def _certainty(frames: Frames) -> str:
 def _unread(frames: Frames) -> str:
     models = frames["models"].set_index("model")
     return (
-        f"Answers that could not be had or read: at most {_most(models['unread_clean'])} % on clean images, "
-        f"{_most(models['unread_corrupted'])} % on corrupted ones."
+        f"Answers that could not be had or read: at most {_most(models['unread_clean'], '%')} on clean images, "
+        f"{_most(models['unread_corrupted'], '%')} on corrupted ones."
     )
 
 
 _SENTENCES = (_accuracy, _gain, _best, _worst, _severity, _tail, _certainty, _unread)
 
 
-def _least(values: pd.Series) -> str:
-    return f"{values.idxmin()} with {round_text(values.min(), 1)}" if values.notna().any() else "undefined"
+def _least(values: pd.Series, unit: str) -> str:
+    return _named(values.idxmin(), values.min(), unit) if values.notna().any() else "undefined"
 
 
-def _most(values: pd.Series) -> str:
-    return f"{values.idxmax()} with {round_text(values.max(), 1)}" if values.notna().any() else "undefined"
+def _most(values: pd.Series, unit: str) -> str:
+    return _named(values.idxmax(), values.max(), unit) if values.notna().any() else "undefined"
+
+
+def _named(name: object, value: float, unit: str) -> str:
+    return f"{name} with {round_text(value, 1)} {unit}"

@@ -23,7 +23,12 @@ from robustlib.metrics.configurations import (
     severity_columns,
     spatial_columns,
 )
-from robustlib.metrics.corruption_error import corruption_errors, mean_corruption_error, reference_model
+from robustlib.metrics.corruption_error import (
+    corruption_errors,
+    mean_corruption_error,
+    mean_corruption_error_by_category,
+    reference_model,
+)
 from robustlib.metrics.drops import (
     TIERS,
     accuracy_drop,
@@ -187,12 +192,16 @@ def test_corruption_error_is_a_ratio_of_sums() -> None:
     assert mean_corruption_error(errors).tolist() == pytest.approx([(48 * 100 + 50) / 49, 100])
 
 
-def test_a_reference_without_errors_leaves_the_type_undefined() -> None:
+def test_a_reference_without_errors_leaves_the_type_undefined_and_out_of_the_mean() -> None:
     accuracy = np.full((2, 133), 50.0)
     accuracy[1][corruption_columns()["fog"]] = 100
+    accuracy[0][corruption_columns()["rain"]] = 75
     errors = corruption_errors(accuracy, ["mine", "ref"], "ref")
     assert np.isnan(errors).sum() == 2
-    assert np.isnan(mean_corruption_error(errors)).all()
+    assert mean_corruption_error(errors).tolist() == pytest.approx([(47 * 100 + 50) / 48, 100])
+    weather = mean_corruption_error_by_category(errors)["weather"]
+    assert weather.tolist() == pytest.approx([(3 * 100 + 50) / 4, 100])
+    assert np.isnan(mean_corruption_error(np.full(49, NAN)))
 
 
 def test_the_reference_is_the_worst_on_clean_images() -> None:

@@ -66,6 +66,7 @@ MODEL_NUMBERS: dict[str, tuple[float | Fraction, ...]] = {
         100,
         100 * (42 * Fraction(15, 21) + 7 * Fraction(5, 4)) / 49,
     ),
+    "undefined_errors": (0, 0, 0),
     "mce_noise": (Fraction(900, 21), 100, Fraction(1500, 21)),
     "mce_weather": (100 * (4 * Fraction(9, 21) + Fraction(13, 21)) / 5, 100, Fraction(1500, 21)),
     "mce_resolution": (100 * (4 * Fraction(9, 21) + Fraction(23, 21)) / 5, 100, Fraction(1500, 21)),
