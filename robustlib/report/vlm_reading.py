@@ -55,11 +55,11 @@ def _worst(frames: Frames) -> str:
 def _severity(frames: Frames) -> str:
     drops = frames["means"].set_index("configuration")
     low, high = (drops.loc[drops["level"] == level, "drop"] for level in ("low", "high"))
-    overall = frames["overall"].iloc[0]
+    violations = round_text(frames["overall"].iloc[0]["violation_rate"], 0)
     return (
         f"{(high < low.max()).sum()} of {len(high)} corruptions cost less at high than the worst one at low, "
-        f"{_most(low, 'points')}; {round_text(overall['violation_rate'], 0)} % of corruptions and models cost less at a "
-        f"stronger level than at a weaker one."
+        f"{_most(low, 'points')}; {violations} % of corruptions and models cost less at a stronger level than at a "
+        f"weaker one."
     )
 
 
