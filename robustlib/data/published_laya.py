@@ -49,6 +49,14 @@ _METRICS = {
 }
 """The document's names, as its files and as its printed tables have them."""
 
+_INVARIANCE = {
+    "max_abs_dprob": "max_probability_change",
+    "mean_abs_dprob": "mean_probability_change",
+    "max_abs_dlogit": "max_logit_change",
+    "mean_abs_dlogit": "mean_logit_change",
+    "n_flips": "flips",
+    "n_exact": "exact",
+}
 _COUNTS = ("n_groups", "n_rows", "n_clusters")
 
 
@@ -91,3 +99,41 @@ def laya_printed() -> pd.DataFrame:
     frame.insert(3, "variant", families[2])
     frame["metric"] = frame["metric"].replace(_METRICS)
     return frame
+
+
+def laya_floors() -> pd.DataFrame:
+    """Return the document's calibration errors beside their noise floors, on the questions as they stand.
+
+    Returns:
+        A row for each of seven data sets: ``dataset``, ``ece``, ``floor_mean``, ``floor_p95``, ``clustered_floor_p95``
+        (as printed, to three decimals), ``rows`` and ``clusters``.
+
+    Raises:
+        PublishedDataError: a file is not as it was.
+    """
+    printed = laya_printed()
+    floors = printed[printed["table"] == "ece_floor"].pivot(index="dataset", columns="metric", values="printed")
+    names = ["ece", "floor_mean", "floor_p95", "clustered_floor_p95"]
+    published = laya_summary()
+    counted = published[(published["family"] == "clean") & (published["metric"] == "ece")].set_index("dataset")
+    counts = counted[["rows", "clusters"]].dropna().astype(int)
+    return floors[names].astype(float).join(counts, validate="one_to_one").rename_axis(columns=None).reset_index()
+
+
+def laya_invariance() -> pd.DataFrame:
+    """Return the document's invariance check on a GPU, under the names of `robustlib.metrics.invariance_summary`.
+
+    Returns:
+        A row for each of eleven ways of asking, as the document names them: ``condition``, ``rows``, four floats
+        ``max_probability_change``, ``mean_probability_change``, ``max_logit_change``, ``mean_logit_change``, and
+        ``flips`` and ``exact``, numbers of rows.
+
+    Raises:
+        PublishedDataError: the file is not as it was.
+    """
+    columns = ["dataset", "family", "variant", "metric", "value", "ci_low", "ci_high", *_COUNTS]
+    frame = published_table("laya_invariance", columns, rows=66)
+    counted = frame.groupby("variant", sort=False)["n_rows"].first().astype(int)
+    wide = frame.pivot(index="variant", columns="metric", values="value").loc[counted.index].astype(float)
+    wide = wide.rename(columns=_INVARIANCE).assign(rows=counted).astype({"flips": int, "exact": int})
+    return wide[["rows", *_INVARIANCE.values()]].rename_axis(index="condition", columns=None).reset_index()

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from robustlib.errors import InvalidValueError
-from robustlib.metrics.calibration import fit_temperature, probabilities
+from robustlib.metrics.calibration import Reliability, fit_temperature, probabilities, reliability_diagram
 from robustlib.metrics.ece_floor import judge_calibration
 from robustlib.metrics.families import MAIN_FAMILIES
 from robustlib.metrics.paired_rows import CLEAN, evaluations, option_numbers
@@ -52,6 +52,31 @@ def calibration_summary(predictions: pd.DataFrame, simulations: int = 200, seed:
             floors |= {f"clustered_floor_{name}": value for name, value in verdict.clustered_floor._asdict().items()}
             records.append(record | counts | floors | verdict._asdict())
     return pd.DataFrame(records, columns=list(_COLUMNS)).astype(_COLUMNS)
+
+
+def reliability_summary(predictions: pd.DataFrame) -> pd.DataFrame:
+    """Return the numbers of a reliability diagram for every model, data set and family.
+
+    Args:
+        predictions: the table of `robustlib.read_predictions`.
+
+    Returns:
+        Columns ``model``, ``dataset``, ``split``, ``family`` and those of `Reliability`, a row for each bin that holds
+        answers of known confidence.
+
+    Raises:
+        InvalidValueError: see `robustlib.metrics.paired_rows.evaluations`.
+    """
+    parts = [pd.DataFrame(columns=[*_PLACES, *Reliability._fields])]
+    for model, dataset, split, cells in evaluations(predictions, MAIN_FAMILIES):
+        for family, cell in cells.items():
+            rows = cell.rows.take(np.isfinite(cell.rows.confidence))
+            if len(rows):
+                bins = pd.DataFrame(reliability_diagram(rows.confidence, rows.score)._asdict())
+                place = {"model": model, "dataset": dataset, "split": split, "family": family}
+                parts.append(bins[bins["answers"] > 0].assign(**place))
+    kinds = _PLACES | dict.fromkeys(Reliability._fields, "float64") | {"answers": "int64"}
+    return pd.concat(parts, ignore_index=True).astype(kinds)[list(kinds)]
 
 
 def fit_temperatures(predictions: pd.DataFrame) -> dict[str, float]:

@@ -32,12 +32,13 @@ def image_use(summary: pd.DataFrame) -> pd.DataFrame:
         with ``_low`` and ``_high`` behind their names; ``uses_image``; and ``beats_majority``, whether the clean
         accuracy is above that of always giving the commonest label, noise included.
     """
-    whole = summary[summary["variant"] == ""].set_index(["family", "metric", *_PLACES])[["value", "low", "high"]]
-    shuffled = summary[(summary["family"] == "image_shuffle") & (summary["metric"] == "accuracy_change")]
-    table = shuffled.loc[shuffled["variant"] == "", _PLACES].reset_index(drop=True)
+    whole = summary[summary["variant"] == ""]
+    shuffled = (whole["family"] == "image_shuffle") & (whole["metric"] == "accuracy_change")
+    table = whole.loc[shuffled, _PLACES].reset_index(drop=True)
     places = pd.MultiIndex.from_frame(table)
-    for name, cell in _NUMBERS.items():
-        found = whole[whole.index.droplevel(_PLACES) == cell].droplevel(["family", "metric"]).reindex(places)
+    for name, (family, metric) in _NUMBERS.items():
+        cell = (whole["family"] == family) & (whole["metric"] == metric)
+        found = whole[cell].set_index(_PLACES)[["value", "low", "high"]].reindex(places)
         table[name] = found["value"].to_numpy()
         if name in _BOUNDED:
             table[[f"{name}_low", f"{name}_high"]] = found[["low", "high"]].to_numpy()

@@ -117,19 +117,19 @@ def judge_calibration(
         clustered_floor=clustered,
         ratio=ece / floor.mean if floor.mean else math.nan,
         beyond_noise=ece > higher,
-        debiased=debiased_ece(ece, floor),
+        debiased=debiased_ece(ece, floor.mean),
         answers_to_clear=answers_to_clear(ece, higher, np.size(confidence)),
     )
 
 
-def debiased_ece(ece: float, floor: EceFloor) -> float:
-    """Return sqrt(ECE^2 - floor^2), and 0 for an ECE below the mean floor.
+def debiased_ece(ece: float, floor_mean: float) -> float:
+    """Return sqrt(ECE^2 - floor^2), and 0 for an ECE below the mean of its floor.
 
     Noise and miscalibration add up in each bin like independent deviations, so they are told apart in squares; to
     subtract the floor itself would take too much from a model that is truly miscalibrated. An approximation: over
     simulated samples of 300 answers its mean stays within 0.02 of the truth, for calibrated and miscalibrated models.
     """
-    return math.sqrt(max(0.0, ece**2 - floor.mean**2))
+    return math.sqrt(max(0.0, ece**2 - floor_mean**2))
 
 
 def answers_to_clear(ece: float, p95: float, answers: int) -> float:

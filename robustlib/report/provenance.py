@@ -8,6 +8,8 @@ from typing import Any
 from robustlib.corruptions.catalogue import SEVERITIES
 from robustlib.data.published import PUBLISHED, published_paths
 from robustlib.errors import InvalidValueError
+from robustlib.sweep.held_out import HELD_OUT
+from robustlib.sweep.invariance import INVARIANCE
 from robustlib.sweep.store import MANIFEST, file_hash, read_manifest, write_record
 
 RECORD = "provenance.json"
@@ -52,9 +54,12 @@ def _describe_source(source: str) -> dict[str, Any]:
         return {"published": {path.name: file_hash(path) for path in published_paths()}}
     if source == PHOTOGRAPHS:
         return {"photographs": f"scikit-image {version('scikit-image')}", "severities_sha256": file_hash(SEVERITIES)}
-    manifest = read_manifest(source)
-    return {
+    manifest, folder = read_manifest(source), Path(source)
+    record = {
         "profile": manifest["profile"],
-        "manifest_sha256": file_hash(Path(source) / MANIFEST),
+        "manifest_sha256": file_hash(folder / MANIFEST),
         "shards": {shard["path"]: shard["sha256"] for shard in manifest["shards"]},
     }
+    beside = [folder / HELD_OUT / MANIFEST, folder / INVARIANCE]
+    found = {path.relative_to(folder).as_posix(): file_hash(path) for path in beside if path.exists()}
+    return record | ({"beside": found} if found else {})

@@ -36,9 +36,17 @@ def test_changes_flips_and_margins() -> None:
     assert table.loc["a", "probability_change"] == pytest.approx(first - second)
     assert table.loc["a", "reference_margin"] == pytest.approx(2 * first - 1)
     assert table.loc["a", "margin"] == pytest.approx(2 * second - 1)
-    assert table.loc["b", ["reference_choice", "choice", "flipped"]].tolist() == [0, 2, True]
+    assert dict(table.loc["b", ["reference_choice", "choice", "flipped"]]) == {
+        "reference_choice": 0,
+        "choice": 2,
+        "flipped": True,
+    }
     assert table.loc["b", "margin"] == pytest.approx((math.exp(0.1) - 1) / (math.exp(0.1) + 2))
-    assert table.loc["c", ["margin", "probability_change", "logit_change"]].tolist() == [1, 0, 3]
+    assert dict(table.loc["c", ["margin", "probability_change", "logit_change"]]) == {
+        "margin": 1,
+        "probability_change": 0,
+        "logit_change": 3,
+    }
     (row,) = invariance_summary(table.reset_index()).to_dict("records")
     assert (row["flips"], row["exact"], row["max_logit_change"]) == (1, 0, 3)
     assert row["mean_logit_change"] == pytest.approx((0.5 + 0.1 + 3) / 3)

@@ -1,0 +1,48 @@
+"""Held-out answers: clean questions on other images than those of a sweep, to fit temperatures to."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from robustlib.data import Dataset, load_dataset
+from robustlib.data.sampling import stratified
+from robustlib.errors import InvalidValueError
+from robustlib.sweep.conditions import CLEAN
+from robustlib.sweep.plan import make_plan, plan_jobs
+from robustlib.sweep.profile import Profile
+from robustlib.sweep.run import run_sweep
+
+HELD_OUT = "held_out"
+"""Folder of the held-out answers, within that of the sweep."""
+
+
+def run_held_out(profile: Profile, out: str | Path, questions: int) -> Path:
+    """Ask the models of a profile, as they stand, questions on images that the profile's sweep does not show.
+
+    Args:
+        profile: gives the models, the data sets and the seeds.
+        out: the folder of the profile's sweep; the answers go to its folder `HELD_OUT`.
+        questions: how many of each data set, stratified by category; all that there are if there are no more.
+
+    Returns:
+        The path of the manifest of the held-out answers.
+
+    Raises:
+        InvalidValueError: the sweep shows all images of a data set.
+        FailedAnswersError, RobustlibError, OSError: see `run_sweep`.
+    """
+    plan = make_plan(replace(profile, suites=(), families=(), no_image=False))
+    datasets = [
+        _held_out(load_dataset(choice.name, choice.split), evaluated, questions, profile.sampling_seed)
+        for choice, evaluated in zip(profile.datasets, plan.datasets.values(), strict=True)
+    ]
+    return run_sweep(plan_jobs(plan.profile, datasets, plan.models, [CLEAN]), Path(out) / HELD_OUT)
+
+
+def _held_out(whole: Dataset, evaluated: Dataset, count: int, seed: int) -> Dataset:
+    shown = {question.image_id for question in evaluated}
+    fresh = [question for question in whole if question.image_id not in shown]
+    if not fresh:
+        raise InvalidValueError(
+            f"The sweep shows all images of {whole.name}/{whole.split}; give it fewer rows, so that some are left."
+        )
+    return replace(whole, questions=stratified(fresh, min(1.0, count / len(fresh)), seed))
