@@ -40,7 +40,7 @@ def _texture() -> Pixels:
     ice = smooth_image(_grow_feathers(steps, rng.key())[..., None], 0.7)[..., 0].astype(np.int64)
     grey = np.rint(clouds).astype(np.int64) + ice // 3 + ice - np.roll(ice, (1, 1), (0, 1))
     grey += BRIGHTNESS - round(int(grey.sum()) / grey.size)  # integers: a sum that no platform rounds differently
-    tinted = np.rint(np.clip(grey[..., None] * np.array(TINT, np.float32), 0, 255)).astype(np.uint8)
+    tinted: Pixels = np.rint(np.clip(grey[..., None] * np.array(TINT, np.float32), 0, 255)).astype(np.uint8)
     tinted.flags.writeable = False
     return tinted
 
