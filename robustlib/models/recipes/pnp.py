@@ -1,6 +1,7 @@
 """pocket/pnp: a matcher, a captioner and a reader, of one and a half million parameters together."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -20,16 +21,27 @@ from robustlib.data.question import Question
 from robustlib.models.recipes import Phase, Recipe, Stage
 from robustlib.models.training_captions import (
     CAPTIONS,
+    OTHER_SHARE,
     Reading,
     Readings,
     piece_tokenizer,
     to_caption,
     to_match,
 )
-from robustlib.models.training_data import Batch, TrainingSet, answer_list, normalise, padded_tokens, word_tokenizer
+from robustlib.models.training_data import (
+    UNKNOWN_SHARE,
+    Batch,
+    TrainingSet,
+    answer_list,
+    normalise,
+    padded_tokens,
+    word_tokenizer,
+)
 
 SIDE = 64
 PROMPT = "a picture of"
+EMPTY_IN = 8
+"""One image in so many is shown to the matcher without its object."""
 SHAPE: dict[str, Any] = {
     "hidden_size": 64,
     "intermediate_size": 256,
@@ -41,7 +53,8 @@ SHAPE: dict[str, Any] = {
 class BlipLearner:
     """A BLIP with its words, its captions and its image processor, at 64 pixels instead of 384."""
 
-    def __init__(self, network: Any, items: Sequence[Question], text_layers: int) -> None:
+    def __init__(self, network: Any, items: Sequence[Question], layers: tuple[int, int]) -> None:
+        """Make the network for items of `training_captions`, with so many layers for images and for words."""
         self.tokenizer, self.captions = word_tokenizer(items), answer_list(items)
         words = {
             "vocab_size": len(self.tokenizer) + 1,  # the last row is [ENC], which as in BLIP no tokenizer writes
@@ -54,8 +67,8 @@ class BlipLearner:
         }
         self.network = network(
             BlipConfig(
-                vision_config={**SHAPE, "num_hidden_layers": 3, "image_size": SIDE, "patch_size": 8},
-                text_config={**SHAPE, **words, "num_hidden_layers": text_layers},
+                vision_config={**SHAPE, "num_hidden_layers": layers[0], "image_size": SIDE, "patch_size": 8},
+                text_config={**SHAPE, **words, "num_hidden_layers": layers[1]},
                 image_text_hidden_size=SHAPE["hidden_size"],
                 initializer_range=SHAPE["initializer_range"],
             )
@@ -75,7 +88,7 @@ class MatcherLearner(BlipLearner):
 
     def __init__(self, questions: Sequence[Question]) -> None:
         items = to_match(questions)
-        super().__init__(BlipForImageTextRetrieval, items, text_layers=2)
+        super().__init__(BlipForImageTextRetrieval, items, layers=(1, 3))  # more for images, and all patches look alike
         names = padded_tokens(self.tokenizer, self.captions)[:, 2:4]
         everything = torch.zeros(len(names), len(self.tokenizer), dtype=torch.bool).scatter(1, names, True)
         self._contradicts = everything.any(0) & ~everything
@@ -85,8 +98,15 @@ class MatcherLearner(BlipLearner):
         return TrainingSet(to_match(questions), self.tokenizer, self.captions, by_image=True)
 
     def loss(self, batch: Batch) -> Tensor:
-        """Return the cross-entropy of matching; a text matches unless it names what the image's caption does not."""
-        matches = ~self._contradicts[batch.labels[:, None], batch.ids].any(1)
+        """Return the cross-entropy of matching; a text matches unless it names what the image's caption does not.
+
+        Some images are shown empty, and match nothing: else the match of "what color is the shape" would hang on no
+        part of an image.
+        """
+        empty = torch.arange(len(batch.pixels)) % EMPTY_IN == 0
+        ground = batch.pixels.flatten(2).median(2).values[:, :, None, None]
+        batch = replace(batch, pixels=torch.where(empty[:, None, None, None], ground, batch.pixels))
+        matches = ~self._contradicts[batch.labels[:, None], batch.ids].any(1) & ~empty[batch.places]
         ids = batch.ids.clone()
         ids[:, 0] = self.network.config.text_config.vocab_size - 1
         states = self.network.text_encoder(
@@ -99,7 +119,7 @@ class CaptionerLearner(BlipLearner):
     """BlipForConditionalGeneration: an image's caption."""
 
     def __init__(self, questions: Sequence[Question]) -> None:
-        super().__init__(BlipForConditionalGeneration, to_caption(questions, PROMPT), text_layers=2)
+        super().__init__(BlipForConditionalGeneration, to_caption(questions, PROMPT), layers=(3, 2))
         self._ids = padded_tokens(self.tokenizer, [f"{PROMPT} {caption}" for caption in self.captions])
         self._ids[:, 0] = self.network.config.text_config.bos_token_id
         self._labels = self._ids.clone()
@@ -152,17 +172,25 @@ class ReaderLearner:
         return loss
 
 
+SHOWN = f"""\
+For each image a caption such as "a blue circle" is written from its questions and answers. The matcher learns whether
+all that a question or a caption names is in the image; the captioner, to write the caption; the reader, to answer the
+question from the caption, beside which {OTHER_SHARE:.0%} of the time stands another image's.
+The reader never sees an image.
+
+Each time a picture is shown, its object is moved, mirrored or turned, or, one time in {EMPTY_IN} of the matcher's, left
+out. {UNKNOWN_SHARE:.0%} of the words are hidden as unknown. No corruption is ever shown."""
 EVERYTHING = (CAPTIONS, "shape", "colour", "presence")
 
 RECIPE = Recipe(
-    architecture="PNP-VQA (Tiong et al., EMNLP 2022), with transformers' BLIP and T5",
+    architecture="PNP-VQA (Tiong et al., Findings of EMNLP 2022), with transformers' BLIP and T5",
     stages=(
         Stage(
             name="matcher",
             learner=MatcherLearner,
             phases=(
-                Phase(passes=20, categories=(CAPTIONS, "shape", "colour"), learning_rate=2e-3),
-                Phase(passes=5, categories=EVERYTHING, learning_rate=1e-3),
+                Phase(passes=6, categories=(CAPTIONS, "shape", "colour"), learning_rate=2e-3),
+                Phase(passes=4, categories=EVERYTHING, learning_rate=1e-3),
             ),
             batch_size=256,
         ),
@@ -179,8 +207,9 @@ RECIPE = Recipe(
             batch_size=256,
         ),
     ),
+    shown=SHOWN,
     config={
         "model_type": "pnp",
-        "numbers": {"layer": 0, "patches": 12, "captions": 3, "rounds": 1, "min_length": 1, "max_length": 9},
+        "numbers": {"layer": 1, "patches": 12, "captions": 3, "rounds": 1, "min_length": 1, "max_length": 9},
     },
 )
