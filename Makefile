@@ -18,12 +18,20 @@ PYTHON := .venv/bin/python
 ENVIRONMENT := .venv/installed
 endif
 
-BUILD := build/$(PROFILE)
 RUN := $(PYTHON) -m robustlib report
-PREDICTIONS := build/predictions/$(PROFILE)
+PROFILES := robustlib/sweep/profiles
+
+# PROFILE names a folder of profiles, one a document, such as pocket; or one of them, such as full/vqa-bench.
+level := $(firstword $(subst /, ,$(PROFILE)))
+profiles := $(wildcard $(PROFILES)/$(PROFILE)/*.toml $(PROFILES)/$(PROFILE).toml)
+ifeq ($(profiles)$(filter published,$(PROFILE)),)
+$(error PROFILE=$(PROFILE) is no profile: choose published, $(notdir $(wildcard $(PROFILES)/*)), or one document of \
+	these, such as pocket/vqa-bench)
+endif
+
 # What a notebook's result depends on besides itself: the rooms it calls. A changed room makes its notebooks run again.
 data := $(shell find robustlib/data robustlib/*.py -name '*.py' -o -name '*.csv')
-answers := $(data) $(shell find robustlib/corruptions robustlib/models robustlib/scoring robustlib/sweep \
+answers := $(data) $(shell find robustlib/perturbations robustlib/corruptions robustlib/models robustlib/scoring robustlib/sweep \
 	-name '*.py' -o -name '*.csv' -o -name '*.toml' -o -name '*.safetensors')
 numbers := $(data) $(shell find robustlib/metrics robustlib/report -name '*.py')
 
@@ -70,10 +78,6 @@ clean: ## remove what can be rebuilt; predictions stay
 
 # Each group of targets is one notebook: its executed copy, and the record it leaves beside its tables or figures.
 
-$(BUILD)/vqa_bench_sweep.ipynb $(PREDICTIONS)/manifest.json &: notebooks/vqa_bench_sweep.ipynb $(answers) | $(ENVIRONMENT)
-	$(RUN) $< $(BUILD)/vqa_bench_sweep.ipynb -p profile=$(PROFILE) -p out=../$(PREDICTIONS)
-	touch $(PREDICTIONS)/manifest.json
-
 corruptions := $(data) $(shell find robustlib/corruptions robustlib/report -name '*.py' -o -name '*.csv')
 
 build/corruption_gallery.ipynb paper_figures/gallery/provenance.json &: notebooks/corruption_gallery.ipynb $(corruptions) | $(ENVIRONMENT)
@@ -88,13 +92,26 @@ $(published)/published_audit.ipynb $(paper)/published_audit/provenance.json &: n
 $(published)/vqa_bench_%.ipynb $(paper)/published/%/provenance.json &: notebooks/vqa_bench_%.ipynb $(numbers) | $(ENVIRONMENT)
 	$(RUN) $< $(published)/vqa_bench_$*.ipynb -p source=published -p out_dir=../$(paper)/published/$*
 
-$(BUILD)/vqa_bench_%.ipynb $(paper)/$(PROFILE)/%/provenance.json &: notebooks/vqa_bench_%.ipynb $(PREDICTIONS)/manifest.json $(numbers) | $(ENVIRONMENT)
-	$(RUN) $< $(BUILD)/vqa_bench_$*.ipynb -p source=../$(PREDICTIONS) -p out_dir=../$(paper)/$(PROFILE)/$*
+reported := build/corruption_gallery.ipynb paper_figures/gallery/provenance.json \
+	$(published)/published_audit.ipynb $(paper)/published_audit/provenance.json \
+	$(foreach kind,tables figures,$(published)/vqa_bench_$(kind).ipynb $(paper)/published/$(kind)/provenance.json)
 
-paper_figures/README.md: \
-		build/corruption_gallery.ipynb paper_figures/gallery/provenance.json \
-		$(published)/published_audit.ipynb $(paper)/published_audit/provenance.json \
-		$(foreach kind,tables figures, \
-			$(published)/vqa_bench_$(kind).ipynb $(paper)/published/$(kind)/provenance.json \
-			$(BUILD)/vqa_bench_$(kind).ipynb $(paper)/$(PROFILE)/$(kind)/provenance.json)
+# A document is one notebook that sweeps, NAME_sweep, and others that render what it left: NAME_tables, NAME_figures.
+# $(1): the profile, such as pocket/vqa-bench; $(2): the notebooks' NAME, such as vqa_bench.
+define document
+build/$(1)/$(2)_sweep.ipynb build/predictions/$(1)/manifest.json &: notebooks/$(2)_sweep.ipynb $$(answers) | $$(ENVIRONMENT)
+	$$(RUN) $$< build/$(1)/$(2)_sweep.ipynb -p profile=$(1) -p out=../build/predictions/$(1)
+	touch build/predictions/$(1)/manifest.json
+
+build/$(1)/$(2)_%.ipynb paper_figures/$(2)/$$(level)/%/provenance.json &: notebooks/$(2)_%.ipynb build/predictions/$(1)/manifest.json $$(numbers) | $$(ENVIRONMENT)
+	$$(RUN) $$< build/$(1)/$(2)_$$*.ipynb -p source=../build/predictions/$(1) -p out_dir=../paper_figures/$(2)/$$(level)/$$*
+
+reported += $$(foreach kind,$$(filter-out sweep,$$(patsubst notebooks/$(2)_%.ipynb,%,$$(wildcard notebooks/$(2)_*.ipynb))), \
+	build/$(1)/$(2)_$$(kind).ipynb paper_figures/$(2)/$$(level)/$$(kind)/provenance.json)
+endef
+
+name = $(subst -,_,$(basename $(notdir $(1))))
+$(foreach profile,$(profiles),$(eval $(call document,$(patsubst $(PROFILES)/%.toml,%,$(profile)),$(call name,$(profile)))))
+
+paper_figures/README.md: $(reported)
 	$(PYTHON) -m robustlib index paper_figures

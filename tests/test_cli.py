@@ -244,7 +244,7 @@ def test_names_that_do_not_exist_are_told(
     expect_one_line(["ask", "pocket/none", "--question", "?"], "Unknown model 'pocket/none'", capsys)
     wrong = asked(checkpoint, "--image", image, "--corruption", "imagenet_c/brigthness")
     expect_one_line(wrong, "Did you mean 'imagenet_c/brightness'", capsys)
-    expect_one_line(["sweep", "smoek", "--out", out], "Unknown profile 'smoek'. Did you mean 'smoke'", capsys)
+    expect_one_line(["sweep", "smoke/vqa-bnch", "--out", out], "Did you mean 'smoke/vqa-bench'", capsys)
     expect_one_line(["sweep", "none.toml", "--out", out], "Cannot read the profile none.toml", capsys)
     assert not Path(out).exists()
 
