@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import gelu, scaled_dot_product_attention
 from transformers import (
+    AutoConfig,
     CLIPVisionConfig,
     CLIPVisionModel,
     DebertaV2Config,
@@ -37,6 +38,9 @@ class VleConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]  # transform
     intermediate_size: int = 3072
     initializer_range: float = 0.02
     layer_norm_eps: float = 1e-12
+
+
+AutoConfig.register(VleConfig.model_type, VleConfig)  # so that AutoTokenizer knows the checkpoint
 
 
 class Attention(nn.Module):
