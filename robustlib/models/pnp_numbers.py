@@ -51,7 +51,9 @@ class Numbers:
             if type(value) is int and value < (0 if name in ("layer", "min_length") else 1):
                 raise InvalidValueError(f"PNP-VQA's {name} must be positive, got {value}.")
         if self.min_length > self.max_length:
-            raise InvalidValueError(f"PNP-VQA's min_length {self.min_length} is above its max_length {self.max_length}.")
+            raise InvalidValueError(
+                f"PNP-VQA's min_length {self.min_length} is above its max_length {self.max_length}."
+            )
         if not 0 < self.top_p <= 1:
             raise InvalidValueError(f"PNP-VQA's top_p must be in (0, 1], got {self.top_p}.")
 
