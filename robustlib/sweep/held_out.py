@@ -30,12 +30,13 @@ def run_held_out(profile: Profile, out: str | Path, questions: int) -> Path:
         InvalidValueError: the sweep shows all images of a data set.
         FailedAnswersError, RobustlibError, OSError: see `run_sweep`.
     """
-    plan = make_plan(replace(profile, suites=(), families=(), no_image=False))
+    clean = replace(profile, name=f"{profile.name} (held out)", suites=(), families=(), no_image=False)
+    plan = make_plan(clean)
     datasets = [
         _held_out(load_dataset(choice.name, choice.split), evaluated, questions, profile.sampling_seed)
         for choice, evaluated in zip(profile.datasets, plan.datasets.values(), strict=True)
     ]
-    return run_sweep(plan_jobs(plan.profile, datasets, plan.models, [CLEAN]), Path(out) / HELD_OUT)
+    return run_sweep(plan_jobs(clean, datasets, plan.models, [CLEAN]), Path(out) / HELD_OUT)
 
 
 def _held_out(whole: Dataset, evaluated: Dataset, count: int, seed: int) -> Dataset:
