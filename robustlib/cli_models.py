@@ -76,8 +76,7 @@ def _ask_question(model: "Model", arguments: Namespace) -> None:
     from robustlib.sweep.asking import ask
 
     images = [_corrupted(LazyImage(path).pixels(), arguments) for path in arguments.image]
-    first, *more = images or [None]
-    prompt = Prompt(first, arguments.question, tuple(arguments.options), tuple(more))
+    prompt = Prompt(images[0] if images else None, arguments.question, tuple(arguments.options), tuple(images[1:]))
     [answer] = ask(model, [prompt])
     if answer.status == "error":
         raise RobustlibError(f"{arguments.model} failed: {answer.reason}")
@@ -125,8 +124,10 @@ def _ask_dataset(model: "Model", arguments: Namespace) -> None:
     condition = Condition(suite, "corruption", corruption, _severity(arguments)) if suite else CLEAN
     count = COUNT if arguments.count is None else arguments.count
     rows = answer_sample(model, load_dataset(name, split), count, condition, arguments.seed)
-    for row in rows.itertuples():
-        print(f"{row.question_id}  {row.score:.2f}  {row.answer or f'[{row.status}]'}  <- {row.text}")
+    for row in rows.to_dict("records"):
+        print(
+            f"{row['question_id']}  {row['score']:.2f}  {row['answer'] or '[' + row['status'] + ']'}  <- {row['text']}"
+        )
     print(f"accuracy {rows.score.mean():.3f} (n = {len(rows)})")
     failed = rows[rows.status == "error"]
     if len(failed):

@@ -19,7 +19,7 @@ def question(text: str, *answers: str, options: tuple[str, ...] = (), label: int
 
 
 def learn(*questions: Question) -> Prior:
-    numbered = [replace(question, id=str(number)) for number, question in enumerate(questions)]
+    numbered = tuple(replace(question, id=str(number)) for number, question in enumerate(questions))
     return Prior("prior", Dataset("toy", "train", numbered))
 
 

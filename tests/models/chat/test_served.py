@@ -50,7 +50,7 @@ def talker(chat_models: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 def served(talker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server of that model."""
     port, log = free_port(), tmp_path_factory.mktemp("served") / "log"
-    command = [Path(sys.executable).with_name("transformers"), "serve", talker]
+    command: list[str | Path] = [Path(sys.executable).with_name("transformers"), "serve", talker]
     options = ["--host", "127.0.0.1", "--port", str(port), "--device", "cpu", "--dtype", "float32"]
     quiet = {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_UPDATE_CHECK": "1", "OMP_NUM_THREADS": "1"}
     with log.open("w") as output:
