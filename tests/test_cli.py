@@ -16,7 +16,8 @@ from robustlib import models
 from robustlib.__main__ import main
 from robustlib.errors import UnknownNameError
 from robustlib.models.base import Answer, Prompt
-from robustlib.models.registry import ADAPTERS, SCHEMES, Adapter
+from robustlib.models.catalogue import catalogue
+from robustlib.models.registry import ADAPTERS, SCHEMES, Adapter, find_scheme
 from robustlib.sweep import read_manifest, read_predictions
 
 PROFILE = """
@@ -128,11 +129,10 @@ def test_list_models_tells_of_each_what_load_model_would_find(capsys: pytest.Cap
     assert sorted(rows) == sorted(forms)
 
 
-@pytest.mark.parametrize(
-    ("adapter", "name"), [("blip", "pocket/blip"), ("vilt", "pocket/vilt"), ("openai:MODEL", "openai:tiny")]
-)
-def test_the_modes_in_the_list_are_those_that_the_model_takes(adapter: str, name: str) -> None:
-    modes = (ADAPTERS | SCHEMES)[adapter].modes
+@pytest.mark.parametrize("name", [*models.list_models(), "openai:tiny", "prior:easy_vqa"])
+def test_the_modes_in_the_list_are_those_that_the_model_takes(name: str) -> None:
+    scheme = find_scheme(name)
+    modes = scheme[0].modes if scheme else {entry.name: entry.modes for entry in catalogue()}[name]
     if len(modes) == 1:
         with pytest.raises(UnknownNameError, match="setting"):
             models.load_model(name, mode=modes[0])

@@ -42,12 +42,13 @@ def _form_entry(form: str, adapter: Adapter) -> Entry:
 def _pocket_entry(name: str) -> Entry:
     folder = POCKET.parent / name
     config = json.loads((folder / "config.json").read_text())
+    adapter = ADAPTERS.get(config["model_type"], CHAT)
     return Entry(
         name,
         sum(_count(weights) for weights in folder.rglob("*.safetensors")),
         metadata("robustlib")["License-Expression"],
-        ADAPTERS.get(config["model_type"], CHAT).modes,
-        " + ".join(config["architectures"]),
+        adapter.modes,
+        config["architectures"][0] if adapter is CHAT else adapter.network,
     )
 
 
