@@ -9,9 +9,10 @@ from robustlib.data import load_dataset
 from robustlib.errors import InvalidValueError, RobustlibError
 from robustlib.models import load_model
 from robustlib.models.base import Answer, Prompt
-from robustlib.sweep import DatasetChoice, ModelChoice, Profile, read_predictions, run_sweep
+from robustlib.sweep import DatasetChoice, ModelChoice, Profile, read_manifest, read_predictions, run_sweep
 from robustlib.sweep.conditions import Condition
 from robustlib.sweep.sample import BATCH, answer_sample, measure_speeds
+from robustlib.sweep.store import read_identity
 from tests.sweep.toys import PixelModel, toy_dataset
 
 PRIOR = Profile(
@@ -61,6 +62,13 @@ def test_a_condition_changes_the_images_by_the_seed() -> None:
     )
     assert first == again
     assert clean != first != other != clean
+
+
+def test_every_shard_of_a_sweep_says_what_answered(swept: Path) -> None:
+    record = load_model("prior:easy_vqa").describe()
+    for shard in read_manifest(swept)["shards"]:
+        assert read_identity(swept / shard["path"])["model"] == {"name": shard["model"], **record}
+    assert {"checkpoint", "revision", "network", "processor", "dtype", "prompt", "decoding"} <= set(record)
 
 
 @pytest.mark.parametrize("count", [0, -1])
