@@ -35,8 +35,12 @@ def write_captions(questions: Sequence[Question]) -> dict[str, str]:
         if question.category in KINDS or (question.answers[0] == "yes") != negated:
             told[question.image_id] |= words | {question.answers[0]}
     names = [answer_list([question for question in questions if question.category == kind]) for kind in KINDS]
-    seen = {image: [name for own in names for name in own if name in words] for image, words in told.items()}
-    return {image: " ".join(["a", *own]) for image, own in seen.items() if len(own) == len(KINDS)}
+    seen = {image: [words.intersection(own) for own in names] for image, words in told.items()}
+    return {
+        image: " ".join(["a", *(name for (name,) in own)])
+        for image, own in seen.items()
+        if all(len(found) == 1 for found in own)
+    }
 
 
 def to_caption(questions: Sequence[Question], prompt: str) -> list[Question]:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
-from transformers import BlipForImageTextRetrieval
+from transformers import BlipConfig, BlipForImageTextRetrieval
 
 from robustlib.errors import InvalidTypeError, InvalidValueError, RobustlibError, UnknownNameError
 from robustlib.models import Prompt, load_model
@@ -267,7 +267,8 @@ def test_reading_all_contexts_at_once_is_reading_each_alone_and_deciding_once(mo
 def next_logits(reader: Reader, joined: Tensor, ids: list[int]) -> Tensor:
     network = reader.network
     states = network.decoder(torch.tensor([ids]), encoder_hidden_states=joined).last_hidden_state
-    return network.lm_head(states[0, -1] * network.config.d_model**-0.5)
+    logits: Tensor = network.lm_head(states[0, -1] * network.config.d_model**-0.5)
+    return logits
 
 
 def test_fusing_leaves_out_the_padding_between_contexts() -> None:
@@ -338,11 +339,9 @@ def test_networks_that_do_not_see_the_same_patches_are_refused(checkpoints: dict
     folder = tmp_path / "mixed"
     shutil.copytree(checkpoints["pnp"], folder)
     path = folder / "matcher" / "config.json"
-    config = json.loads(path.read_text())
-    config["vision_config"]["image_size"] = 40
-    path.write_text(json.dumps(config))
-    network = BlipForImageTextRetrieval(BlipForImageTextRetrieval.config_class.from_pretrained(folder / "matcher"))
-    network.save_pretrained(folder / "matcher")
+    config: Any = BlipConfig.from_pretrained(path)
+    config.vision_config.image_size = 40
+    BlipForImageTextRetrieval(config).save_pretrained(folder / "matcher")
     with pytest.raises(InvalidValueError, match="same patches, not 25 and 16"):
         load(str(folder))
 

@@ -98,21 +98,25 @@ class MatcherLearner(BlipLearner):
         return TrainingSet(to_match(questions), self.tokenizer, self.captions, by_image=True)
 
     def loss(self, batch: Batch) -> Tensor:
-        """Return the cross-entropy of matching; a text matches unless it names what the image's caption does not.
+        """Return the cross-entropy of matching.
 
         Some images are shown empty, and match nothing: else the match of "what color is the shape" would hang on no
         part of an image.
         """
         empty = torch.arange(len(batch.pixels)) % EMPTY_IN == 0
         ground = batch.pixels.flatten(2).median(2).values[:, :, None, None]
-        batch = replace(batch, pixels=torch.where(empty[:, None, None, None], ground, batch.pixels))
-        matches = ~self._contradicts[batch.labels[:, None], batch.ids].any(1) & ~empty[batch.places]
+        images = self.see(replace(batch, pixels=torch.where(empty[:, None, None, None], ground, batch.pixels)))
         ids = batch.ids.clone()
         ids[:, 0] = self.network.config.text_config.vocab_size - 1
         states = self.network.text_encoder(
-            ids, attention_mask=batch.mask, encoder_hidden_states=self.see(batch)
+            ids, attention_mask=batch.mask, encoder_hidden_states=images
         ).last_hidden_state
+        matches = self.matches(batch) & ~empty[batch.places]
         return cross_entropy(self.network.itm_head(states[:, 0]), matches.long())
+
+    def matches(self, batch: Batch) -> Tensor:
+        """Return for each text whether it names nothing that its image's caption does not."""
+        return ~self._contradicts[batch.labels[:, None], batch.ids].any(1)
 
 
 class CaptionerLearner(BlipLearner):
