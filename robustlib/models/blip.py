@@ -12,7 +12,7 @@ from robustlib.errors import UnknownNameError
 from robustlib.models.base import Answer, Prompt
 from robustlib.models.blip_network import log_likelihood, mend_cross_attention, read_questions
 from robustlib.models.checkpoint import Checkpoint, distinct_images
-from robustlib.models.ranking import best_answer, best_option
+from robustlib.models.written import answer_questions
 
 ANSWER_TOKENS = 10
 """Longest answer that is generated, as in BLIP's own evaluation; one that does not end by then is "truncated"."""
@@ -25,10 +25,8 @@ class Blip:
     """An encoder of image and question whose decoder scores or writes the answer.
 
     * Mode "rank": options, or else the checkpoint's own list of answers (`answers` in its config), are ranked by their
-      summed log-likelihood under the decoder, [SEP] included. These are the logits; the confidence is their softmax.
-      An option with a word that the tokenizer cannot write has no likelihood of its own: "no_answer". Where there is
-      nothing to rank, the answer is generated.
-    * Mode "generate": the answer is written greedily, and its confidence is its likelihood. Options are not shown.
+      log-likelihood under the decoder (`written.py`). Where there is nothing to rank, the answer is written.
+    * Mode "generate": the answer is written greedily. Options are not shown.
     * Without an image, the model sees a grey square (`checkpoint.GREY`).
     """
 
@@ -56,7 +54,7 @@ class Blip:
         self._mode = mode
         self._checkpoint = Checkpoint(source, BlipForQuestionAnswering, BlipImageProcessorPil, revision, dtype)
         self._network = self._checkpoint.network
-        self._text = self._network.config.text_config
+        self._decoder = BlipDecoder(self._checkpoint)
         self._answers: tuple[str, ...] = tuple(getattr(self._network.config, "answers", ()))
         mend_cross_attention(self._network)
 
@@ -66,16 +64,7 @@ class Blip:
         if not prompts:
             return []
         states, mask = self._read(prompts)
-        candidates = [self._candidates(prompt) for prompt in prompts]
-        closed = [row for row, own in enumerate(candidates) if own]
-        free = [row for row, own in enumerate(candidates) if not own]
-        answers: dict[int, Answer] = {}
-        if closed:
-            scores = self._scores(states[closed], mask[closed], [candidates[row] for row in closed])
-            answers |= {row: self._choose(prompts[row], own) for row, own in zip(closed, scores, strict=True)}
-        if free:
-            answers |= zip(free, self._generate(states[free], mask[free]), strict=True)
-        return [answers[row] for row in range(len(prompts))]
+        return answer_questions(self._decoder, prompts, [self._candidates(prompt) for prompt in prompts], states, mask)
 
     def describe(self) -> dict[str, str | int | float]:
         """Return what could change an answer."""
@@ -95,40 +84,35 @@ class Blip:
         ids, mask = self._checkpoint.tokens([prompt.text for prompt in prompts])
         return read_questions(self._network, pixels, places, ids, mask), mask
 
-    def _scores(self, states: Tensor, mask: Tensor, candidates: Sequence[Sequence[str]]) -> Sequence[Tensor]:
-        """Return for each question the log-likelihood of each of its candidates."""
-        texts = sorted({text for own in candidates for text in own})
-        places = torch.tensor([texts.index(text) for own in candidates for text in own])
-        rows = torch.tensor([row for row, own in enumerate(candidates) for _ in own])
+
+class BlipDecoder:
+    """The text decoder, as one that `written` can ask."""
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self._checkpoint, self._network = checkpoint, checkpoint.network
+        self._text = self._network.config.text_config
+        self.tokenizer, self.end = checkpoint.tokenizer, self._text.sep_token_id
+
+    def spell(self, texts: Sequence[str]) -> Tensor:
+        """Return answers as tokens; see `written.Decoder`."""
         ids, _ = self._checkpoint.tokens(texts)
         ids[:, 0] = self._text.bos_token_id
-        scores = log_likelihood(self._network, states[rows], mask[rows], ids[places]).cpu()
-        return torch.split(scores, [len(own) for own in candidates])
+        return ids
 
-    def _choose(self, prompt: Prompt, scores: Tensor) -> Answer:
-        if not prompt.options:
-            return best_answer(self._answers, scores)
-        ids, _ = self._checkpoint.tokens(prompt.options)
-        if self._checkpoint.tokenizer.unk_token_id in ids:
-            return Answer("", "no_answer", reason="an option holds a word outside the tokenizer's vocabulary")
-        return best_option(prompt.options, scores)
+    def log_likelihood(self, states: Tensor, mask: Tensor, ids: Tensor) -> Tensor:
+        """Return the log-likelihood of one answer for each question; see `written.Decoder`."""
+        return log_likelihood(self._network, states, mask, ids)
 
-    def _generate(self, states: Tensor, mask: Tensor) -> list[Answer]:
+    def write(self, states: Tensor, mask: Tensor) -> Tensor:
+        """Return a greedily written answer for each question; see `written.Decoder`."""
         start = torch.full((len(states), 1), self._text.bos_token_id, device=states.device)
-        ids = self._network.text_decoder.generate(
+        ids: Tensor = self._network.text_decoder.generate(
             start,
             encoder_hidden_states=states,
             encoder_attention_mask=mask,
-            eos_token_id=self._text.sep_token_id,
+            eos_token_id=self.end,
             pad_token_id=self._text.pad_token_id,
             max_new_tokens=ANSWER_TOKENS,
             do_sample=False,
         )
-        likelihoods = log_likelihood(self._network, states, mask, ids).exp()
-        return [self._written(row, float(likelihood)) for row, likelihood in zip(ids, likelihoods, strict=True)]
-
-    def _written(self, ids: Tensor, likelihood: float) -> Answer:
-        if self._text.sep_token_id not in ids:
-            return Answer("", "truncated")
-        text = self._checkpoint.tokenizer.decode(ids[1:], skip_special_tokens=True).strip()
-        return Answer(text, confidence=likelihood) if text else Answer("", "no_answer")
+        return ids

@@ -3,10 +3,9 @@
 from typing import Any
 
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 from transformers import BlipForQuestionAnswering
 
-_IGNORED = -100  # the label that a loss leaves out
+from robustlib.models.written import summed_log_likelihood
 
 
 def mend_cross_attention(network: BlipForQuestionAnswering) -> None:
@@ -56,8 +55,6 @@ def log_likelihood(network: BlipForQuestionAnswering, states: Tensor, mask: Tens
         For each answer the sum of the log-probabilities of its tokens after [DEC], in float32. The decoder's own loss
         would add up in half precision, and smooth the labels if the checkpoint was trained so.
     """
-    labels = ids[:, 1:].masked_fill(ids[:, 1:] == network.decoder_pad_token_id, _IGNORED)
     decoder: Any = network.text_decoder
-    logits = decoder(ids, encoder_hidden_states=states, encoder_attention_mask=mask, use_cache=False).logits[:, :-1]
-    losses = cross_entropy(logits.flatten(0, 1).float(), labels.flatten(), ignore_index=_IGNORED, reduction="none")
-    return -losses.view(labels.shape).sum(1)
+    logits = decoder(ids, encoder_hidden_states=states, encoder_attention_mask=mask, use_cache=False).logits
+    return summed_log_likelihood(logits, ids, network.decoder_pad_token_id)

@@ -69,7 +69,10 @@ class Reader(Checkpoint):
     def log_likelihood(self, states: Tensor, mask: Tensor, ids: Tensor) -> Tensor:
         """Return the log-likelihood of one answer for each question; see `written.Decoder`."""
         output = self.network(
-            encoder_outputs=BaseModelOutput(last_hidden_state=states), attention_mask=mask, decoder_input_ids=ids
+            encoder_outputs=BaseModelOutput(last_hidden_state=states),
+            attention_mask=mask,
+            decoder_input_ids=ids,
+            use_cache=False,
         )
         return summed_log_likelihood(output.logits, ids, self.tokenizer.pad_token_id)
 

@@ -44,7 +44,7 @@ def test_a_score_is_the_sum_of_token_log_probabilities(free: Blip) -> None:
     assert answer.logits is not None
     for option, score in zip(prompt.options, answer.logits, strict=True):
         ids, _ = free._checkpoint.tokens([option])
-        ids[0, 0] = free._text.bos_token_id
+        ids[0, 0] = free._network.config.text_config.bos_token_id
         with torch.inference_mode():
             logits = free._network.text_decoder(ids, encoder_hidden_states=states, encoder_attention_mask=mask).logits
         steps = logits[0, :-1].log_softmax(1)
