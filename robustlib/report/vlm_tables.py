@@ -15,6 +15,8 @@ from robustlib.report.vlm_specs import SPECS
 def render_tables(evidence: BenchEvidence, names: Iterable[str], folder: str | Path) -> str:
     """Write tables and return them as Markdown, with a sentence for each that this sweep cannot have.
 
+    What an earlier sweep left of such a table is removed.
+
     Args:
         evidence: the numbers.
         names: names of `SPECS`.
@@ -31,6 +33,8 @@ def render_tables(evidence: BenchEvidence, names: Iterable[str], folder: str | P
         table = make_table(known[name], evidence)
         if table is None:
             parts.append(f"{known[name].label.capitalize()}: none, as {known[name].absent}.\n")
+            for stale in Path(folder).glob(f"{name}.*"):
+                stale.unlink()
         else:
             write_table(table, folder)
             parts.append(markdown(table))
