@@ -1,12 +1,12 @@
 """What the tables and figures of VLM-RobustBench are made from: a sweep's answers, as a few frames of numbers.
 
 Every number stands beside the ends of its 95 % interval, in columns that end in ``_low`` and ``_high``. Means over
-models are of those that answer better with the images than without.
+models are of those that are asked for the answer alone, as in the document, and answer better with the images than
+without.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
@@ -19,13 +19,12 @@ from robustlib.metrics.vlm_robustbench import (
     level_table,
     mean_configuration_table,
     model_table,
-    models_with_gain,
     overall_table,
     scaling_table,
     tier_certainty,
 )
 from robustlib.metrics.vlm_scores import bench_scores, status_shares_by_condition
-from robustlib.report.vlm_spec import listed
+from robustlib.report.vlm_models import describe_models, main_models, name_models
 from robustlib.sweep.store import read_manifest, read_predictions
 
 _SOURCE = ["dataset", "split"]
@@ -75,31 +74,6 @@ def load_evidence(
     return evidence_of(source, predictions, about, resamples, seed)
 
 
-def describe_models(records: Mapping[str, Mapping[str, Any]], families: Mapping[str, str]) -> pd.DataFrame:
-    """Return what a manifest says of its models: ``model``, ``family``, ``checkpoint``, ``mode``, ``parameters``.
-
-    The family is the name of the network up to "For", as in Qwen3VLForConditionalGeneration. A model of which no such
-    name is known is its own family.
-    """
-    rows = [
-        {
-            "model": name,
-            "family": families.get(name, _family(record) or name),
-            "checkpoint": record.get("checkpoint", name),
-            "mode": record.get("mode", ""),
-            "parameters": record.get("parameters"),
-        }
-        for name, record in records.items()
-    ]
-    about = pd.DataFrame(rows)
-    return about.assign(parameters=pd.to_numeric(about["parameters"], errors="coerce"))
-
-
-def _family(record: Mapping[str, Any]) -> str:
-    family, found, _ = str(record.get("network")).partition("For")
-    return family if found else ""
-
-
 def evidence_of(
     source: str, predictions: pd.DataFrame, about: pd.DataFrame, resamples: int = 1000, seed: int = 0
 ) -> BenchEvidence:
@@ -119,12 +93,12 @@ def evidence_of(
     counts, averaged = [], []
     for (dataset, split), rows in predictions.groupby(_SOURCE, sort=False):
         name, scores = f"{dataset}/{split}", bench_scores(rows)
-        seeing = scores.of_models(models_with_gain(scores))
-        for kind, frame in _frames(rows, scores, seeing, about, {"resamples": resamples, "seed": seed}):
+        main = main_models(scores, about)
+        for kind, frame in _frames(rows, scores, main, about, {"resamples": resamples, "seed": seed}):
             frame.insert(0, "dataset", name)
             parts.setdefault(kind, []).append(frame)
         counts.append(_count(name, scores))
-        averaged.append(_name_models(name, scores, seeing))
+        averaged.append(name_models(name, scores, main, about))
     if not parts:
         raise InvalidValueError("There are no predictions to make tables of.")
     frames = {kind: pd.concat(frames, ignore_index=True) for kind, frames in parts.items()}
@@ -133,22 +107,22 @@ def evidence_of(
 
 
 def _frames(
-    rows: pd.DataFrame, scores: BenchScores, seeing: BenchScores, about: pd.DataFrame, drawing: dict[str, int]
+    rows: pd.DataFrame, scores: BenchScores, main: BenchScores, about: pd.DataFrame, drawing: dict[str, int]
 ) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the frames of one data set, by their name."""
-    reference = reference_model(seeing.rates().clean, seeing.models)
+    reference = reference_model(main.rates().clean, main.models)
     configurations = configuration_table(scores, **drawing)
     statuses = status_shares_by_condition(rows)
     models = about.merge(_wide(model_table(scores, **drawing, reference=reference), "model"), on="model")
-    models = models.assign(reference=reference, averaged=models["model"].isin(seeing.models))
+    models = models.assign(reference=reference, averaged=models["model"].isin(main.models))
     yield "models", models.merge(_unread(statuses), on="model")
     yield "configurations", configurations.merge(models[["model", "family", "averaged"]], on="model")
-    yield "means", mean_configuration_table(seeing, **drawing)
-    yield "families", _by_family(seeing, about, drawing)
-    yield "levels", _wide(level_table(seeing, **drawing), "level")
-    yield "overall", _wide(overall_table(seeing, **drawing).assign(models=len(seeing.models)), "models")
-    yield "categories", _as_drops(category_sensitivity(seeing, **drawing))
-    yield "slopes", _slopes(seeing, about, drawing)
+    yield "means", mean_configuration_table(main, **drawing)
+    yield "families", _by_family(main, about, drawing)
+    yield "levels", _wide(level_table(main, **drawing), "level")
+    yield "overall", _wide(overall_table(main, **drawing).assign(models=len(main.models)), "models")
+    yield "categories", _as_drops(category_sensitivity(main, **drawing))
+    yield "slopes", _slopes(main, about, drawing)
     yield "certainty", tier_certainty(configurations)
     yield "statuses", statuses
 
@@ -171,10 +145,10 @@ def _unread(statuses: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"unread_clean": clean, "unread_corrupted": corrupted}).reset_index()
 
 
-def _by_family(seeing: BenchScores, about: pd.DataFrame, drawing: dict[str, int]) -> pd.DataFrame:
-    own = about[about["model"].isin(seeing.models)]
+def _by_family(main: BenchScores, about: pd.DataFrame, drawing: dict[str, int]) -> pd.DataFrame:
+    own = about[about["model"].isin(main.models)]
     tables = [
-        mean_configuration_table(seeing.of_models(list(members["model"])), **drawing).assign(family=family)
+        mean_configuration_table(main.of_models(list(members["model"])), **drawing).assign(family=family)
         for family, members in own.groupby("family", sort=False)
     ]
     return pd.concat(tables, ignore_index=True)
@@ -184,22 +158,16 @@ def _as_drops(table: pd.DataFrame) -> pd.DataFrame:
     return table.rename(columns={"value": "drop", "low": "drop_low", "high": "drop_high"})
 
 
-def _slopes(seeing: BenchScores, about: pd.DataFrame, drawing: dict[str, int]) -> pd.DataFrame:
+def _slopes(main: BenchScores, about: pd.DataFrame, drawing: dict[str, int]) -> pd.DataFrame:
     """Return the slopes of the families that have models of several known sizes."""
-    sized = about[about["model"].isin(seeing.models) & about["parameters"].notna()]
+    sized = about[about["model"].isin(main.models) & about["parameters"].notna()]
     several = sized[sized.groupby("family")["parameters"].transform("nunique") > 1]
     if several.empty:
         return pd.DataFrame({"family": []})
     models = list(several["model"])
     sizes, families = (dict(zip(models, several[name], strict=True)) for name in ("parameters", "family"))
-    return _wide(scaling_table(seeing.of_models(models), sizes, families, **drawing), "family")
+    return _wide(scaling_table(main.of_models(models), sizes, families, **drawing), "family")
 
 
 def _count(name: str, scores: BenchScores) -> str:
     return f"{name}: n = {len(scores.images):,} questions on {len(set(scores.images)):,} images."
-
-
-def _name_models(name: str, scores: BenchScores, seeing: BenchScores) -> str:
-    blind = [model for model in scores.models if model not in seeing.models]
-    left_out = f", which leaves out {listed(blind)} for want of visual gain" if blind else ""
-    return f"Means over models on {name} are of {listed(seeing.models)}{left_out}."

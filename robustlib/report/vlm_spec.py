@@ -82,9 +82,9 @@ def first_of(column: str) -> Pick:
 
 
 def several_modes(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the models whose checkpoint was asked in more than one mode."""
-    modes = frame.groupby(["dataset", "checkpoint"])["mode"].transform("nunique")
-    return frame[modes > 1].sort_values(["dataset", "checkpoint"], kind="stable")
+    """Return the models of families that were asked in more than one mode."""
+    modes = frame.groupby(["dataset", "family"])["mode"].transform("nunique")
+    return frame[modes > 1].sort_values(["dataset", "family", "mode"], kind="stable")
 
 
 def best_model(frame: pd.DataFrame) -> pd.DataFrame:

@@ -20,7 +20,7 @@ _CATASTROPHIC = {"p_catastrophic": ("P(catastrophic)", 2)}
 _FLIPS = {"flip_plus": ("Flip+ (%)", 1), "flip_minus": ("Flip- (%)", 1)}
 _RATIO = {"flip_ratio": ("Flip+/Flip-", 2)}
 _LEVELED = only("level", *LEVELS)
-_ONE_MODE = "no checkpoint was asked in more than one mode"
+_ONE_MODE = "no family was asked in more than one mode"
 
 SPECS: tuple[Spec, ...] = (
     Spec(
@@ -72,7 +72,7 @@ SPECS: tuple[Spec, ...] = (
     Spec(
         "table6",
         "Mean corruption error (mCE) over the 49 types, in percent of the reference's, the model of the lowest clean "
-        "accuracy among those with a visual gain. Types in which the reference makes no error are left out.",
+        "accuracy among those that means are of. Types in which the reference makes no error are left out.",
         "models",
         _MODEL | {"reference": "Reference"},
         {"mce": ("mCE (%)", 1), "undefined_errors": ("Types left out", 0)},
@@ -105,7 +105,7 @@ SPECS: tuple[Spec, ...] = (
         "table10",
         "Clean accuracy and mean drop over the 133 configurations by the mode in which a model is asked.",
         "models",
-        _DATA | {"checkpoint": "Checkpoint", "mode": "Mode"},
+        _MODEL | {"mode": "Mode"},
         {"clean_accuracy": ("Clean (%)", 1), "mean_drop": (r"Mean $\Delta$ (points)", 2)},
         (several_modes,),
         absent=_ONE_MODE,
@@ -114,7 +114,7 @@ SPECS: tuple[Spec, ...] = (
         "table11",
         "Shares of the 133 configurations in each tier by the mode in which a model is asked.",
         "models",
-        _DATA | {"checkpoint": "Checkpoint", "mode": "Mode"},
+        _MODEL | {"mode": "Mode"},
         {f"{tier}_share": (f"{tier.capitalize()} (%)", 1) for tier in TIERS},
         (several_modes,),
         absent=_ONE_MODE,

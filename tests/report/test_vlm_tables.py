@@ -1,6 +1,7 @@
 """The tables of VLM-RobustBench, on predictions whose numbers can be worked out by hand (`tests.metrics.vlm_table`)."""
 
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 
 from robustlib.errors import InvalidValueError, UnknownNameError
 from robustlib.report.tables import markdown
-from robustlib.report.vlm_evidence import describe_models, evidence_of
+from robustlib.report.vlm_evidence import evidence_of
+from robustlib.report.vlm_models import describe_models
 from robustlib.report.vlm_spec import only, top
 from robustlib.report.vlm_specs import SPECS
 from robustlib.report.vlm_tables import make_table, render_tables
@@ -76,7 +78,7 @@ def test_means_leave_out_the_model_that_does_not_look() -> None:
     assert values(levels["binary"], *tiers) == [7, 6, 0, 1, 0]
     table = make_table(BY_NAME["table4"], hand_made_evidence())
     assert table is not None
-    assert "are of shaky and sure, which leaves out blind for want of visual gain." in table.caption
+    assert "are of shaky and sure; left out: blind (no visual gain)." in table.caption
 
 
 def test_the_worst_cases_by_hand() -> None:
@@ -109,11 +111,26 @@ def test_flips_families_and_categories_by_hand() -> None:
 def test_sizes_modes_and_what_helps() -> None:
     slope = (1 + 3 - 1 + 6 + 9 + 1 - (42 + 84 - 14)) * ONE / 133  # sizes differ by ten
     assert rows_of("table9", "family", "scaling_slope") == [("Seer", pytest.approx(slope))]
-    assert rows_of("table10", "checkpoint", "mode", "clean_accuracy") == [("seer", "direct", 75), ("seer", "cot", 50)]
+    assert rows_of("table10", "model", "mode", "clean_accuracy") == [("sure", "direct", 75), ("shaky", "rank", 50)]
     helpful = rows_of("positive_augmentations", "configuration", "drop")
     assert helpful[0] == ("flip_h", pytest.approx(-ONE))
     assert [drop for _, drop in helpful] == sorted(drop for _, drop in helpful)
     assert len(helpful) == 8  # seven binary ones, and upsample:low
+
+
+def test_models_that_reason_stand_in_tables_but_not_in_means() -> None:
+    about = describe_models(RECORDS | {"shaky": RECORDS["shaky"] | {"mode": "cot"}}, {})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        evidence = evidence_of("a sweep", hand_made_predictions(), about, FEW)
+    assert evidence.averaged.endswith("are of sure; left out: blind (no visual gain) and shaky (cot).")
+    main, binary, modes = (make_table(BY_NAME[name], evidence) for name in ("table3", "table4", "table10"))
+    assert main is not None
+    assert binary is not None
+    assert modes is not None
+    assert main.frame["model"].tolist() == ["sure", "shaky", "blind"]
+    assert rows_by(binary.frame, "configuration")["invert"][f"{DATA} drop"] == 0
+    assert modes.frame["mode"].tolist() == ["cot", "direct"]
 
 
 def test_the_reference_looks_too() -> None:
@@ -129,7 +146,7 @@ def test_what_is_absent_is_named_with_its_reason(tmp_path: Path) -> None:
     assert text.splitlines()[::2] == [
         "Table 5: none, as no model has a visual gain.",
         "Table 9: none, as no family has models of two sizes.",
-        "Table 10: none, as no checkpoint was asked in more than one mode.",
+        "Table 10: none, as no family was asked in more than one mode.",
         "Positive augmentations: none, as nothing raises the mean accuracy.",
     ]
     assert not list(tmp_path.iterdir()), "tables of an earlier sweep are left"

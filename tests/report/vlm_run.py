@@ -9,13 +9,14 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from robustlib.report.vlm_evidence import BenchEvidence, describe_models, evidence_of
+from robustlib.report.vlm_evidence import BenchEvidence, evidence_of
+from robustlib.report.vlm_models import describe_models
 from robustlib.sweep.store import SCHEMA, file_hash, write_shard
 from tests.metrics.vlm_table import hand_made_predictions
 
 RECORDS: dict[str, dict[str, Any]] = {
     "sure": {"network": "SeerForConditionalGeneration", "checkpoint": "seer", "mode": "direct", "parameters": 10**9},
-    "shaky": {"network": "SeerForConditionalGeneration", "checkpoint": "seer", "mode": "cot", "parameters": 10**8},
+    "shaky": {"network": "SeerForConditionalGeneration", "checkpoint": "seer", "mode": "rank", "parameters": 10**8},
     "blind": {"network": "none", "checkpoint": "prior", "parameters": "served"},
 }
 """What a manifest says of the three models."""
