@@ -5,12 +5,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from torch.nn.functional import max_pool2d
 
 from robustlib.data import Question, load_dataset
-from robustlib.models import load_model
+from robustlib.models import Prompt, load_model
+from robustlib.models.checkpoint import distinct_images
+from robustlib.models.pnp import Pnp
 from robustlib.models.recipes import Recipe, Stage, load_recipe
 from robustlib.models.recipes.pnp import EMPTY_IN, CaptionerLearner, MatcherLearner, ReaderLearner
 from robustlib.models.training import fit, new_learner, train_all
@@ -163,6 +167,31 @@ def test_every_word_the_reader_may_read_is_a_piece(questions: tuple[Question, ..
     assert tokenizer.unk_token_id not in tokenizer(text)["input_ids"]
     assert tokenizer.decode(tokenizer(text)["input_ids"], skip_special_tokens=True) == text
     assert tokenizer.unk_token_id in tokenizer("a zebra")["input_ids"]
+
+
+def test_the_pocket_models_relevance_points_at_the_object_and_that_helps(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load_model("pocket/pnp")
+    assert isinstance(model, Pnp)
+    asked = [
+        question for question in load_dataset("easy_vqa", "test", 0.05) if question.category in ("colour", "shape")
+    ]
+    prompts = [Prompt(question.pixels(), question.text) for question in asked]
+    images, places = distinct_images(prompts, 64)
+    with torch.no_grad():
+        looked_at = model._relevance(images, places, [question.text for question in asked])
+    pixels = torch.from_numpy(np.stack(images)).permute(0, 3, 1, 2)
+    ground = pixels.flatten(2).median(2).values[:, :, None, None]
+    on_object = max_pool2d((pixels != ground).any(1).float(), 8).flatten(1)[places]
+    hits = on_object.gather(1, looked_at.argmax(1, keepdim=True))
+    assert hits.mean() > 0.9 > 3 * on_object.mean()
+
+    def right() -> float:
+        answers = model.answer(prompts)
+        return sum(one.text == other.answers[0] for one, other in zip(answers, asked, strict=True)) / len(asked)
+
+    looking = right()
+    monkeypatch.setattr("robustlib.models.pnp.relevance", lambda *_: torch.zeros_like(looked_at))
+    assert looking > right() + 0.05
 
 
 def brief(stage: Stage) -> Stage:

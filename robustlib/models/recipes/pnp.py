@@ -1,4 +1,4 @@
-"""pocket/pnp: a matcher, a captioner and a reader, of one and a half million parameters together."""
+"""pocket/pnp: a matcher, a captioner and a reader, of 0.8 million parameters together."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -184,7 +184,7 @@ The reader never sees an image.
 
 Each time a picture is shown, its object is moved, mirrored or turned, or, one time in {EMPTY_IN} of the matcher's, left
 out. {UNKNOWN_SHARE:.0%} of the words are hidden as unknown. No corruption is ever shown."""
-EVERYTHING = (CAPTIONS, "shape", "colour", "presence")
+QUESTIONS = ("shape", "colour", "presence")
 
 RECIPE = Recipe(
     architecture="PNP-VQA (Tiong et al., Findings of EMNLP 2022), with transformers' BLIP and T5",
@@ -194,7 +194,7 @@ RECIPE = Recipe(
             learner=MatcherLearner,
             phases=(
                 Phase(passes=6, categories=(CAPTIONS, "shape", "colour"), learning_rate=2e-3),
-                Phase(passes=4, categories=EVERYTHING, learning_rate=1e-3),
+                Phase(passes=4, categories=(CAPTIONS, *QUESTIONS), learning_rate=1e-3),
             ),
             batch_size=256,
         ),
@@ -207,7 +207,7 @@ RECIPE = Recipe(
         Stage(
             name="reader",
             learner=ReaderLearner,
-            phases=(Phase(passes=6, categories=EVERYTHING, learning_rate=2e-3),),
+            phases=(Phase(passes=6, categories=QUESTIONS, learning_rate=2e-3),),
             batch_size=256,
         ),
     ),
