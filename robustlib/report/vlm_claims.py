@@ -83,6 +83,7 @@ def claims_table(statements: pd.DataFrame) -> Table:
         ),
         frame=pd.DataFrame([_check(claim, known) for claim in CLAIMS]),
         columns=(texts["claim"], left, texts["relation"], right, texts["sections"], texts["verdict"]),
+        labels={"≤": r"$\leq$"},
     )
 
 
