@@ -35,7 +35,7 @@ _BARS: dict[str, Any] = {"linestyle": "", "elinewidth": 0.8, "markersize": 3.5}
 _ZERO: dict[str, Any] = {"color": "0.6", "linewidth": 0.6, "zorder": 0}
 _LABEL_LETTERS = 16  # of a line beside a small panel
 _ECE_TICKS = (0, 0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
-_LEGEND_LETTERS, _MARKER_LETTERS = 16, 5  # letters per inch of a legend, and how many of them a marker takes
+_LEGEND_LETTERS, _MARKER_LETTERS = 14, 5  # letters per inch of a legend, and how many of them a marker takes
 _MARKERS = [marker for marker in MARKERS if marker not in "PX"]  # those that show whether they are filled
 
 

@@ -35,7 +35,7 @@ def spread(
     """
     places = pd.MultiIndex.from_frame(summary[list(rows)].drop_duplicates())
     numbers = summary.set_index(list(rows))
-    found = {key: numbers.loc[(numbers[list(keys)] == key).all(axis=1), _PARTS].reindex(places) for key in cells}
+    found = {key: numbers.loc[(numbers[list(keys)] == list(key)).all(axis=1), _PARTS].reindex(places) for key in cells}
     found = {key: part for key, part in found.items() if part["value"].notna().any()}
     if not found:
         return []
