@@ -83,18 +83,22 @@ corruptions := $(data) $(shell find robustlib/corruptions robustlib/report -name
 build/corruption_gallery.ipynb paper_figures/gallery/provenance.json &: notebooks/corruption_gallery.ipynb $(corruptions) | $(ENVIRONMENT)
 	$(RUN) $< build/corruption_gallery.ipynb -p out_dir=../paper_figures/gallery
 
-published := build/published
-paper := paper_figures/vqa_bench
-
-$(published)/published_audit.ipynb $(paper)/published_audit/provenance.json &: notebooks/published_audit.ipynb $(numbers) | $(ENVIRONMENT)
-	$(RUN) $< $(published)/published_audit.ipynb -p out_dir=../$(paper)/published_audit
-
-$(published)/vqa_bench_%.ipynb $(paper)/published/%/provenance.json &: notebooks/vqa_bench_%.ipynb $(numbers) | $(ENVIRONMENT)
-	$(RUN) $< $(published)/vqa_bench_$*.ipynb -p source=published -p out_dir=../$(paper)/published/$*
+build/published/published_audit.ipynb paper_figures/vqa_bench/published_audit/provenance.json &: notebooks/published_audit.ipynb $(numbers) | $(ENVIRONMENT)
+	$(RUN) $< build/published/published_audit.ipynb -p out_dir=../paper_figures/vqa_bench/published_audit
 
 reported := build/corruption_gallery.ipynb paper_figures/gallery/provenance.json \
-	$(published)/published_audit.ipynb $(paper)/published_audit/provenance.json \
-	$(foreach kind,tables figures,$(published)/vqa_bench_$(kind).ipynb $(paper)/published/$(kind)/provenance.json)
+	build/published/published_audit.ipynb paper_figures/vqa_bench/published_audit/provenance.json
+
+# What the authors of a document published, rendered by the notebooks that render what is measured here.
+# $(1): the notebooks' NAME, such as vqa_bench.
+define published
+build/published/$(1)_%.ipynb paper_figures/$(1)/published/%/provenance.json &: notebooks/$(1)_%.ipynb $$(numbers) | $$(ENVIRONMENT)
+	$$(RUN) $$< build/published/$(1)_$$*.ipynb -p source=published -p out_dir=../paper_figures/$(1)/published/$$*
+
+reported += $$(foreach kind,tables figures,build/published/$(1)_$$(kind).ipynb paper_figures/$(1)/published/$$(kind)/provenance.json)
+endef
+
+$(foreach name,vqa_bench laya,$(eval $(call published,$(name))))
 
 # A document is one notebook that sweeps, NAME_sweep, and others that render what it left: NAME_tables, NAME_figures.
 # $(1): the profile, such as pocket/vqa-bench; $(2): the notebooks' NAME, such as vqa_bench.
@@ -111,7 +115,19 @@ reported += $$(foreach kind,$$(filter-out sweep,$$(patsubst notebooks/$(2)_%.ipy
 endef
 
 name = $(subst -,_,$(basename $(notdir $(1))))
-$(foreach profile,$(profiles),$(eval $(call document,$(patsubst $(PROFILES)/%.toml,%,$(profile)),$(call name,$(profile)))))
+$(foreach profile,$(filter-out %/models.toml,$(profiles)),$(eval $(call document,$(patsubst $(PROFILES)/%.toml,%,$(profile)),$(call name,$(profile)))))
+
+# The models of a level, undisturbed.
+build/predictions/$(level)/models/manifest.json: $(PROFILES)/$(level)/models.toml $(answers) | $(ENVIRONMENT)
+	$(PYTHON) -m robustlib sweep $(level)/models --out $(@D)
+	touch $@
+
+build/$(level)/models.ipynb paper_figures/models/$(level)/provenance.json &: notebooks/models.ipynb build/predictions/$(level)/models/manifest.json $(numbers) | $(ENVIRONMENT)
+	$(RUN) $< build/$(level)/models.ipynb -p source=../build/predictions/$(level)/models -p out_dir=../paper_figures/models/$(level)
+
+ifneq ($(filter %/models.toml,$(profiles)),)
+reported += build/$(level)/models.ipynb paper_figures/models/$(level)/provenance.json
+endif
 
 paper_figures/README.md: $(reported)
 	$(PYTHON) -m robustlib index paper_figures
