@@ -1,6 +1,7 @@
 """One page that shows every table and figure under a folder, each beside the record of where it comes from."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def _section(root: Path, record: Path) -> str:
     for output in content["outputs"]:
         if not (record.parent / output).exists():
             raise InvalidValueError(f"{record} lists {output}, which is not there; run its notebook again.")
-    shown = [output for output in content["outputs"] if output.endswith((".md", ".png"))]
+    shown = sorted((output for output in content["outputs"] if output.endswith((".md", ".png"))), key=_by_number)
     heading = f"## {place}\n\nNotebook `{content['notebook']['file']}`, [provenance]({place}/{RECORD}).\n"
     return "\n".join([heading, *(_entry(root, place, Path(output), content["outputs"]) for output in shown)])
 
@@ -54,9 +55,14 @@ def _section(root: Path, record: Path) -> str:
 def _entry(root: Path, place: Path, output: Path, outputs: dict[str, str]) -> str:
     siblings = [Path(name) for name in outputs if Path(name).with_suffix("") == output.with_suffix("")]
     links = " · ".join(f"[{path.suffix[1:].upper()}]({place / path})" for path in siblings)
-    title = f"### {output.stem.replace('_', ' ').capitalize()}"
+    title = f"### {re.sub(r'_|(?<=[a-z])(?=[0-9])', ' ', output.stem).capitalize()}"
     if output.suffix == ".png":
         return f"{title}\n\n![{output.stem}]({place / output})\n\n{links}\n"
     table = (root / place / output).read_text(encoding="utf-8")
     shown = table if table.count("\n") <= _LONGEST_SHOWN else table.partition("\n")[0] + "\n"
     return f"{title}\n\n{shown}\n{links}\n"
+
+
+def _by_number(name: str) -> list[str]:
+    """Return a key by which table2 comes before table10."""
+    return [part.zfill(9) if part.isdigit() else part for part in re.split(r"(\d+)", name)]

@@ -19,6 +19,8 @@ def figures(tmp_path: Path) -> Path:
     (folder / "small.csv").write_text("a\n1\n")
     (folder / "large.md").write_text("A long table.\n\n" + "| row |\n" * 100)
     (folder / "drop.png").write_bytes(b"")
+    for number in (2, 10):
+        (folder / f"table{number}.md").write_text("Numbered.\n")
     write_provenance(str(folder), str(tmp_path / "n.ipynb"), {"seed": 1}, "published")
     return tmp_path / "figures"
 
@@ -30,7 +32,10 @@ def test_the_record_names_inputs_and_outputs_but_no_time(figures: Path, tmp_path
     assert record["notebook"]["file"] == "n.ipynb"
     assert record["parameters"] == {"seed": 1}
     assert "vqa_bench_printed.csv" in record["source"]["published"]
-    assert set(record["outputs"]) == {"small.md", "small.csv", "large.md", "drop.png"}
+    assert set(record["outputs"]) == {
+        *("small.md", "small.csv", "large.md", "drop.png"),
+        *("table2.md", "table10.md"),
+    }
     write_provenance(str(folder), str(tmp_path / "n.ipynb"), {"seed": 1}, "published")
     assert (folder / "provenance.json").read_bytes() == before
 
@@ -48,6 +53,8 @@ def test_the_page_shows_tables_and_figures_and_links_what_is_long(figures: Path)
     assert "![drop](vqa/tables/drop.png)" in page
     assert "A long table." in page
     assert "| row |" not in page
+    headings = [line.removeprefix("### ") for line in page.splitlines() if line.startswith("### ")]
+    assert headings == ["Drop", "Large", "Small", "Table 2", "Table 10"]
 
 
 def test_a_missing_output_or_no_record_at_all_is_an_error(figures: Path, tmp_path: Path) -> None:
