@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robustlib.errors import InvalidValueError
 from robustlib.metrics.arrays import Array
-from robustlib.metrics.bootstrap import draw_clusters, percentile_interval
+from robustlib.metrics.bootstrap import Interval, draw_clusters, percentile_interval
 
 _MEASURES = [f"{name}{bound}" for name in ("consistency", "fluctuating") for bound in ("", "_low", "_high")]
 _COLUMNS = (
@@ -59,10 +59,10 @@ def consistency_summary(predictions: pd.DataFrame, resamples: int = 1000, seed: 
     Returns:
         Columns ``model``, ``dataset``, ``split``, ``suite``, ``family``, ``variant``, ``questions``, ``levels``, and
         the means of `Consistency` with their intervals: ``consistency``, ``consistency_low``, ``consistency_high``,
-        ``fluctuating``, ``fluctuating_low``, ``fluctuating_high``.
+        ``fluctuating``, ``fluctuating_low``, ``fluctuating_high``. A single image gives no interval: NaN.
 
     Raises:
-        InvalidValueError: a question lacks its answer at a level, or has two, or there is a single image.
+        InvalidValueError: a question lacks its answer at a level, or has two.
     """
     evaluated = ["model", "dataset", "split"]
     conditions = ["suite", "family", "variant"]
@@ -76,11 +76,12 @@ def consistency_summary(predictions: pd.DataFrame, resamples: int = 1000, seed: 
             answers = _answers_by_level(clean, rows, "/".join(map(str, condition)))
             codes = pd.factorize(answers.to_numpy().ravel())[0].reshape(answers.shape)
             steady = severity_consistency(codes)
-            draws = draw_clusters(clean["image_id"].loc[answers.index], resamples, seed)
+            images = clean["image_id"].loc[answers.index]
+            draws = draw_clusters(images, resamples, seed) if len(images.unique()) > 1 else None
             record = dict(zip([*evaluated, *conditions], (*place, *condition), strict=True))
             record |= {"questions": len(answers), "levels": answers.shape[1]}
             for name, values in (("consistency", steady.consistency), ("fluctuating", steady.fluctuates)):
-                interval = percentile_interval(draws.means(values))
+                interval = Interval(np.nan, np.nan) if draws is None else percentile_interval(draws.means(values))
                 record |= {name: values.mean(), f"{name}_low": interval.low, f"{name}_high": interval.high}
             records.append(record)
     return pd.DataFrame(records, columns=list(_COLUMNS)).astype(_COLUMNS)

@@ -150,8 +150,8 @@ EXTENSIONS = (
             {
                 "confidence": "Conf.",
                 "clean_confidence": "(Conf.)",
-                "confidence_above_0.8": "> 0.8",
-                "clean_confidence_above_0.8": "(> 0.8)",
+                "confidence_above_0.8": "$> 0.8$",
+                "clean_confidence_above_0.8": "($> 0.8$)",
             },
             bounded=["confidence"],
         )

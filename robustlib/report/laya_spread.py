@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 
 from robustlib.report.laya_layout import CHANGE, FAMILY_LABELS, Cells
@@ -30,7 +29,7 @@ def spread(
         cells: the columns by the values of the keys.
 
     Returns:
-        One table, or none where nothing is left. A line stands wherever the first column changes, and a change of
+        One table, or none where nothing is left. A line stands where the first column has a new value, and a change of
         accuracy is bold where its interval excludes 0.
     """
     places = pd.MultiIndex.from_frame(summary[list(rows)].drop_duplicates())
@@ -42,13 +41,13 @@ def spread(
     filled = pd.concat([part["value"] for part in found.values()], axis=1).notna().any(axis=1).to_numpy()
     frame, columns, bold = places[filled].to_frame(index=False), [], set()
     for key, part in found.items():
-        value, low, high = part[filled].to_numpy().T
-        bounded = np.isfinite(low).any()
+        bounded = part["low"].notna().any()
         columns.append(cells[key] if bounded else replace(cells[key], interval=()))
-        for name_of_part, column in zip(columns[-1].names, (value, low, high), strict=False):
-            frame[name_of_part] = column
+        names = columns[-1].names
+        frame[list(names)] = part.loc[filled, _PARTS[: len(names)]].to_numpy()
         if key[-1] == CHANGE:
-            bold |= {(int(row), cells[key].name) for row in ((low > 0) | (high < 0)).nonzero()[0]}
+            sure = ((part["low"] > 0) | (part["high"] < 0))[filled]
+            bold |= {(row, cells[key].name) for row, bounds_agree in enumerate(sure) if bounds_agree}
     return [
         Table(
             name=name,
@@ -110,7 +109,9 @@ def bounds(name: str) -> tuple[str, str]:
 
 
 def breaks(frame: pd.DataFrame, name: str) -> frozenset[int]:
-    """Return the rows, but the first, whose value in a column differs from that of the row above."""
+    """Return the rows, but the first, where a column has a new value; none if it has one in every row."""
+    if frame[name].is_unique:
+        return frozenset()
     changed = (frame[name] != frame[name].shift()).to_numpy().nonzero()[0]
     return frozenset(int(row) for row in changed if row)
 

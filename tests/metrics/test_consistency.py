@@ -70,6 +70,12 @@ def test_summary_counts_the_clean_answer_as_the_first_level() -> None:
     assert (row["fluctuating"], row["fluctuating_low"], row["fluctuating_high"]) == (0.5, 0, 1)
 
 
+def test_a_single_image_gives_no_interval() -> None:
+    (row,) = consistency_summary(predictions({"a": list("xyyyyy")})).to_dict("records")
+    assert row["consistency"] == pytest.approx(4 / 5)
+    assert np.isnan([row["consistency_low"], row["fluctuating_high"]]).all()
+
+
 def test_any_set_of_severities_will_do() -> None:
     table = consistency_summary(predictions({"a": ["x", "x", "y"], "b": ["x", "x", "x"]}, severities=(1, 5)))
     assert table["levels"].tolist() == [3]

@@ -1,6 +1,7 @@
 """The third document's tables and sentences: cell by cell against the printed ones, and on toys of any number."""
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import pytest
 from robustlib.data.published import PUBLISHED
 from robustlib.data.published_laya import laya_printed
 from robustlib.report.laya_calibration import ece_tables, floor_tables, temperature_tables
-from robustlib.report.laya_evidence import LayaEvidence, load_evidence
+from robustlib.report.laya_evidence import LayaEvidence, evidence_of, load_evidence
 from robustlib.report.laya_invariance import invariance_tables, short
 from robustlib.report.laya_layout import Cells
 from robustlib.report.laya_reading import reading
@@ -25,6 +26,7 @@ from robustlib.report.laya_tables import (
     variant_tables,
 )
 from robustlib.report.tables import Column, Table, latex, markdown, round_text
+from tests.report.laya_toys import EVALUATED, FAMILIES, HELD_OUT, predictions
 from tests.report.laya_toys import evidence as toy_evidence
 
 MAKERS = [
@@ -133,6 +135,33 @@ def test_any_number_of_models_gives_tables(toys: LayaEvidence, make: object) -> 
         assert np.isfinite(numbers.to_numpy()[numbers.notna().to_numpy()]).all() or "answers_to_clear" in numbers
 
 
+def bare(predictions: pd.DataFrame) -> pd.DataFrame:
+    return predictions.assign(logits=None, probs=None, confidence=np.nan)
+
+
+def as_open(predictions: pd.DataFrame) -> pd.DataFrame:
+    some = predictions[predictions["family"].isin(["clean", "text", "image", "image_shuffle", "text_only", "typos"])]
+    nothing = some["order"].map(lambda order: [])
+    return bare(some).assign(order=nothing, choice=-1, label=-1, target=-1, kind="open")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        bare,
+        as_open,
+        lambda predictions: predictions[predictions["family"] == "clean"],
+        lambda predictions: predictions[(predictions["image_id"] == "image00")],
+    ],
+    ids=["models without probabilities", "open questions", "no family at all", "one image"],
+)
+def test_what_a_sweep_lacks_is_left_out(change: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
+    evidence = evidence_of("toys", change(predictions(2, EVALUATED, FAMILIES)), bare(predictions(2, HELD_OUT)))
+    made = {make: make(evidence) for make in MAKERS}
+    assert made[main_tables]
+    assert "nan" not in reading(evidence)
+
+
 def test_the_sentences_about_toys(toys: LayaEvidence) -> None:
     text = reading(toys)
     assert "uses the image" in text
@@ -158,6 +187,7 @@ def test_spread_puts_numbers_where_they_belong() -> None:
             ("a", "three", "other"): (0.9, nan, nan),
         }
     )
+    more = long({("a", "four", "accuracy"): (0.4, nan, nan)})
     columns: Cells = {
         ("accuracy",): Column("acc", "Acc.", decimals=2, interval=("acc_low", "acc_high")),
         ("accuracy_change",): Column("change", "Change", decimals=2, interval=("change_low", "change_high")),
@@ -168,8 +198,10 @@ def test_spread_puts_numbers_where_they_belong() -> None:
     assert list(table.frame.columns) == ["dataset", "model", "acc", "change", "change_low", "change_high"]
     assert table.frame[["dataset", "model"]].to_numpy().tolist() == [["b", "two"], ["a", "one"]]
     assert table.bold == {(1, "change")}
-    assert table.rules == {1}
+    assert table.rules == set(), "no line between single rows"
     assert "| a | one | 0.50 | **-0.20 [-0.30, -0.10]** |" in markdown(table)
+    (longer,) = spread("toy", "Toy.", pd.concat([summary, more]), rows, ["metric"], columns)
+    assert longer.rules == {1}
     assert spread("toy", "Toy.", summary[3:], rows, ["metric"], columns) == []
 
 
