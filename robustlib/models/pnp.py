@@ -113,7 +113,7 @@ class Pnp:
 
     def _relevance(self, images: Sequence[Pixels], places: Tensor, questions: Sequence[str]) -> Tensor:
         """Return the relevance of each patch, questions x patches."""
-        texts = [question.replace("?", "") for question in questions]
+        texts = [question.strip("?") for question in questions]
         ids, mask = self._parts.matcher.tokens(texts, limit=self._numbers.question_tokens)
         network = self._parts.matcher.network
         ids[:, 0] = network.config.text_config.vocab_size - 1  # [ENC], the last token of BLIP's vocabulary

@@ -1,6 +1,6 @@
 """What PNP-VQA says of an image: captions of some of its patches, each of which says something new.
 
-Source: Tiong et al., Findings of EMNLP 2022, section 3.3; LAVIS, lavis/models/pnp_vqa_models.
+Source: Tiong et al., Findings of EMNLP 2022; LAVIS, lavis/models/pnp_vqa_models/pnp_vqa.py (506965b).
 """
 
 from collections.abc import Sequence

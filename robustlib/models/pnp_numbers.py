@@ -11,8 +11,8 @@ from robustlib.errors import InvalidTypeError, InvalidValueError, UnknownNameErr
 class Numbers:
     """What PNP-VQA could be asked to do otherwise; the defaults are those it was published with.
 
-    Source: Tiong et al., Findings of EMNLP 2022, section 4.2; LAVIS, lavis/models/pnp_vqa_models and
-    lavis/projects/pnp-vqa (commit 506965b), which decide where the paper is silent. `rounds` is ours.
+    Source: LAVIS, lavis/models/pnp_vqa_models and lavis/projects/pnp-vqa/eval (commit 506965b), where these two differ
+    the latter. `rounds` is ours: there, one goes on until there are enough.
     """
 
     question_words: int = 50
@@ -44,12 +44,12 @@ class Numbers:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if type(value) is not type(getattr(type(self), name)):
-                raise InvalidTypeError(
-                    f"PNP-VQA's {name} must be {type(getattr(type(self), name)).__name__}, got {value!r}."
-                )
-            if type(value) is int and value < (0 if name in ("layer", "min_length") else 1):
-                raise InvalidValueError(f"PNP-VQA's {name} must be positive, got {value}.")
+            kind = type(getattr(Numbers, name))
+            if type(value) is not kind and (kind, type(value)) != (float, int):
+                raise InvalidTypeError(f"PNP-VQA's {name} must be {kind.__name__}, got {value!r}.")
+            least = 0 if name in ("layer", "min_length") else 1
+            if kind is int and value < least:
+                raise InvalidValueError(f"PNP-VQA's {name} must be at least {least}, got {value}.")
         if self.min_length > self.max_length:
             raise InvalidValueError(
                 f"PNP-VQA's min_length {self.min_length} is above its max_length {self.max_length}."

@@ -1,7 +1,7 @@
 """The reader of PNP-VQA: a T5 that reads the question with each caption apart and answers from all of them at once.
 
 This is fusion-in-decoder (Izacard and Grave, EACL 2021) with UnifiedQA's form of question and context.
-Source: Tiong et al., Findings of EMNLP 2022, section 3.4; LAVIS, lavis/models/pnp_vqa_models/pnp_unifiedqav2_fid.py.
+Source: Tiong et al., Findings of EMNLP 2022; LAVIS, lavis/models/pnp_vqa_models/pnp_unifiedqav2_fid.py (506965b).
 """
 
 from collections.abc import Sequence

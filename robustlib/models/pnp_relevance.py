@@ -1,6 +1,6 @@
 """Where PNP-VQA looks: Grad-CAM of an image-text matcher, and the patches drawn by it.
 
-Source: Tiong et al., Findings of EMNLP 2022, section 3.2; LAVIS, lavis/models/blip_models/blip_image_text_matching.py.
+Source: Tiong et al., Findings of EMNLP 2022; LAVIS, lavis/models/blip_models/blip_image_text_matching.py (506965b).
 """
 
 from typing import Any

@@ -60,7 +60,7 @@ def to_match(questions: Sequence[Question]) -> list[Question]:
     """
     captions = write_captions(questions)
     asked = [
-        replace(question, text=question.text.replace("?", ""), answers=(captions[question.image_id],))
+        replace(question, text=question.text.strip("?"), answers=(captions[question.image_id],))
         for question in questions
         if question.image_id in captions
     ]

@@ -351,7 +351,8 @@ def test_networks_that_do_not_see_the_same_patches_are_refused(checkpoints: dict
     [
         ({"capions": 3}, UnknownNameError, "'capions'.*Did you mean 'captions'"),
         ({"captions": 3.0}, InvalidTypeError, "captions must be int, got 3.0"),
-        ({"patches": 0}, InvalidValueError, "patches must be positive, got 0"),
+        ({"patches": 0}, InvalidValueError, "patches must be at least 1, got 0"),
+        ({"layer": -1}, InvalidValueError, "layer must be at least 0, got -1"),
         ({"layer": 5}, InvalidValueError, "below 1 here, got 5"),
         ({"top_p": 1.5}, InvalidValueError, r"top_p must be in \(0, 1\], got 1.5"),
         ({"min_length": 7}, InvalidValueError, "min_length 7 is above its max_length 6"),
