@@ -64,7 +64,7 @@ def test_moving_reaches_every_edge_and_never_beyond() -> None:
 
 
 def test_pixels_in_training_are_those_the_processor_makes(questions: tuple[Question, ...], data: TrainingSet) -> None:
-    for name in ("pocket/vilt", "pocket/blip"):
+    for name in ("pocket/vilt", "pocket/blip", "pocket/vle"):
         learner = new_learner(load_recipe(name).stages[0], questions, 0)
         processor = learner.image_processor  # type: ignore[attr-defined]  # both recipes have one
         made = processor(questions[0].pixels(), input_data_format="channels_last", return_tensors="pt").pixel_values
@@ -123,7 +123,7 @@ def short(name: str) -> Recipe:
     return replace(recipe, stages=tuple(brief(stage) for stage in recipe.stages))
 
 
-@pytest.mark.parametrize("name", ["pocket/vilt", "pocket/blip"])
+@pytest.mark.parametrize("name", ["pocket/vilt", "pocket/blip", "pocket/vle"])
 def test_the_seed_decides_the_weights(name: str, questions: tuple[Question, ...]) -> None:
     weights = []
     (stage,) = short(name).stages
