@@ -129,13 +129,13 @@ def save_pnp(folder: Path) -> None:
         BlipImageProcessorPil(size={"height": 32, "width": 32}).save_pretrained(folder / name)
     pieces = ["<pad>", "</s>", "<unk>", "?", ".", "\u2581\\n", *(f"\u2581{word}" for word in WORDS if word.isalpha())]
     start: dict[str, Any] = {"decoder_start_token_id": 0}
-    reader = T5Config(vocab_size=len(pieces), d_model=32, d_kv=8, d_ff=64, num_layers=1, num_heads=4, **start)
-    network: Any = redraw(T5ForConditionalGeneration(reader))
-    for weight in network.parameters():
+    sizes = T5Config(vocab_size=len(pieces), d_model=32, d_kv=8, d_ff=64, num_layers=1, num_heads=4, **start)
+    reader: Any = redraw(T5ForConditionalGeneration(sizes))
+    for weight in reader.parameters():
         weight.data *= 2.0 if weight.dim() > 1 else 1.0  # a T5 this small hardly heeds what it reads otherwise
-    network.shared.weight.data[0] = 0.0  # nor writes anything but padding after padding
-    network.shared.weight.data[1] *= 2.0  # so that most generated answers come to an end
-    network.save_pretrained(folder / "reader")
+    reader.shared.weight.data[0] = 0.0  # nor writes anything but padding after padding
+    reader.shared.weight.data[1] *= 2.0  # so that most generated answers come to an end
+    reader.save_pretrained(folder / "reader")
     T5Tokenizer(vocab=[(piece, -1.0) for piece in pieces], extra_ids=0).save_pretrained(folder / "reader")
     numbers = {"layer": 0, "patches": 5, "captions": 3, "rounds": 2, "prompt": "a ", "min_length": 3, "max_length": 6}
     numbers["answer_length"] = 6
