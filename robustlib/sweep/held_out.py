@@ -15,13 +15,14 @@ HELD_OUT = "held_out"
 """Folder of the held-out answers, within that of the sweep."""
 
 
-def run_held_out(profile: Profile, out: str | Path, questions: int) -> Path:
+def run_held_out(profile: Profile, out: str | Path, times: int) -> Path:
     """Ask the models of a profile, as they stand, questions on images that the profile's sweep does not show.
 
     Args:
         profile: gives the models, the data sets and the seeds.
         out: the folder of the profile's sweep; the answers go to its folder `HELD_OUT`.
-        questions: how many of each data set, stratified by category; all that there are if there are no more.
+        times: how many held-out questions for each question of the sweep, stratified by category; fewer if there are
+            no more.
 
     Returns:
         The path of the manifest of the held-out answers.
@@ -33,17 +34,17 @@ def run_held_out(profile: Profile, out: str | Path, questions: int) -> Path:
     clean = replace(profile, name=f"{profile.name} (held out)", suites=(), families=(), no_image=False)
     plan = make_plan(clean)
     datasets = [
-        _held_out(load_dataset(choice.name, choice.split), evaluated, questions, profile.sampling_seed)
+        _held_out(load_dataset(choice.name, choice.split), evaluated, times, profile.sampling_seed)
         for choice, evaluated in zip(profile.datasets, plan.datasets.values(), strict=True)
     ]
     return run_sweep(plan_jobs(clean, datasets, plan.models, [CLEAN]), Path(out) / HELD_OUT)
 
 
-def _held_out(whole: Dataset, evaluated: Dataset, count: int, seed: int) -> Dataset:
+def _held_out(whole: Dataset, evaluated: Dataset, times: int, seed: int) -> Dataset:
     shown = {question.image_id for question in evaluated}
     fresh = [question for question in whole if question.image_id not in shown]
     if not fresh:
         raise InvalidValueError(
             f"The sweep shows all images of {whole.name}/{whole.split}; give it fewer rows, so that some are left."
         )
-    return replace(whole, questions=stratified(fresh, min(1.0, count / len(fresh)), seed))
+    return replace(whole, questions=stratified(fresh, min(1.0, times * len(evaluated) / len(fresh)), seed))

@@ -43,7 +43,8 @@ def run_invariance(profile: Profile, out: str | Path, questions: int) -> Path:
     Args:
         profile: gives the models, the data sets and the batch size.
         out: the folder of the profile's sweep; the table goes there as `INVARIANCE`.
-        questions: how many of each data set, image by image, so that some share their image.
+        questions: how many of each data set, but no more than the sweep asks; image by image, so that some share
+            theirs.
 
     Returns:
         The path of the table. Equal runs on one machine leave equal bytes.
@@ -58,7 +59,10 @@ def run_invariance(profile: Profile, out: str | Path, questions: int) -> Path:
         for choice in profile.models
         if models[choice.column].describe()["dtype"] == "float32"
     }
-    samples = [_sample(load_dataset(choice.name, choice.split), questions) for choice in profile.datasets]
+    samples = [
+        _sample(load_dataset(choice.name, choice.split), min(questions, choice.rows or questions))
+        for choice in profile.datasets
+    ]
     asked = pd.concat([ask_invariance(models, half, sample, profile.batch_size) for sample in samples])
     buffer = io.BytesIO()
     pq.write_table(pa.Table.from_pandas(asked, _SCHEMA, preserve_index=False), buffer, compression="zstd")

@@ -24,7 +24,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("laya")
     (folder / "toy.toml").write_text(PROFILE)
     with pytest.MonkeyPatch.context() as patch:
-        settings = {"profile": str(folder / "toy.toml"), "out": str(folder / "out"), "held_out": 40, "in_company": 3}
+        settings = {"profile": str(folder / "toy.toml"), "out": str(folder / "out"), "held_out": 3, "in_company": 3}
         run("laya_sweep", patch, **settings)
     return folder / "out"
 

@@ -26,7 +26,7 @@ def profile(rows: int | None) -> Profile:
 
 
 def test_held_out_questions_are_fresh_clean_and_as_many_as_wanted(tmp_path: Path) -> None:
-    run_held_out(profile(100), tmp_path, 300)
+    run_held_out(profile(100), tmp_path, 3)
     found = read_predictions(tmp_path / HELD_OUT)
     evaluated = make_plan(profile(100)).datasets["easy_vqa_choice/test"]
     assert {question.image_id for question in evaluated}.isdisjoint(found["image_id"])
@@ -38,5 +38,5 @@ def test_held_out_questions_are_fresh_clean_and_as_many_as_wanted(tmp_path: Path
 
 def test_a_sweep_over_all_images_leaves_nothing_to_hold_out(tmp_path: Path) -> None:
     with pytest.raises(InvalidValueError, match="shows all images of easy_vqa_choice/test"):
-        run_held_out(profile(None), tmp_path, 300)
+        run_held_out(profile(None), tmp_path, 3)
     assert list(tmp_path.iterdir()) == []

@@ -149,7 +149,7 @@ def test_a_pocket_model_is_checked_in_both_precisions_and_leaves_the_same_bytes(
         models=(ModelChoice("pocket/blip"), ModelChoice("counts")),
         batch_size=8,
     )
-    first, second = (run_invariance(profile, tmp_path / run, 5) for run in ("first", "second"))
+    first, second = (run_invariance(profile, tmp_path / run, 6) for run in ("first", "second"))
     assert first.read_bytes() == second.read_bytes()
     asked = read_invariance(tmp_path / "first")
     assert "bf16" not in by_condition(asked[asked["model"] == "counts"])
