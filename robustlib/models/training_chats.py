@@ -1,4 +1,4 @@
-"""easy-VQA as chats: each question asked openly, and as a choice among lettered options."""
+"""easy-VQA as chats: each question asked openly, and as a choice among lettered options; pictures with captions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +15,7 @@ from transformers import PreTrainedTokenizerFast
 from robustlib.data.question import Question
 from robustlib.models.base import Prompt
 from robustlib.models.prompts import DIRECT_CHOICE, DIRECT_OPEN, LETTERS, write_prompt
+from robustlib.models.training_captions import CAPTIONS, to_caption
 from robustlib.models.training_data import UNKNOWN_SHARE, TrainingSet, answer_list, move, padded_tokens
 
 END = "<end_of_utterance>"
@@ -48,10 +49,14 @@ class ChatBatch:
 
 
 class Chats:
-    """Questions as chats; those of the category "shape" are those of "shape choice" too, with new options each time."""
+    """Questions as chats, by category: "shape" also as "shape choice", with other options each time, and so on.
+
+    In the category `CAPTIONS`, nothing is said to a picture, and the answer is its caption.
+    """
 
     def __init__(self, questions: Sequence[Question], tokenizer: Any) -> None:
-        self._items = [*questions, *(replace(item, category=item.category + CHOICE) for item in questions)]
+        choices = [replace(question, category=question.category + CHOICE) for question in questions]
+        self._items = [*questions, *choices, *to_caption(questions, "")]
         self._tokenizer = tokenizer
         self._alike = {
             category: answer_list([item for item in questions if item.category == category])
@@ -61,7 +66,7 @@ class Chats:
             kind: answer_list([item for item in questions if item.kind == kind])
             for kind in {item.kind for item in questions}
         }
-        self._set = TrainingSet(self._items, tokenizer, answer_list(questions), by_image=True)
+        self._set = TrainingSet(self._items, tokenizer, answer_list(self._items), by_image=True)
         self._end = tokenizer.convert_tokens_to_ids(END)
 
     def count(self, categories: Sequence[str]) -> int:
@@ -91,6 +96,8 @@ class Chats:
             )
 
     def _chat(self, item: Question, draw: torch.Generator) -> str:
+        if item.category == CAPTIONS:
+            return f"{END}{item.answers[0]}{END}"
         options = self._offer(item, draw) if item.category.endswith(CHOICE) else ()
         answer = LETTERS[options.index(item.answers[0])] if options else item.answers[0]
         return f"{write_prompt(Prompt(None, item.text, options), 'direct')}{END}{answer}{END}"

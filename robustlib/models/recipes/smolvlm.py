@@ -1,4 +1,4 @@
-"""pocket/smolvlm: a chat model of one million parameters."""
+"""pocket/smolvlm: a chat model of six hundred thousand parameters."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +11,7 @@ from transformers.models.idefics3.image_processing_pil_idefics3 import Idefics3I
 
 from robustlib.data.question import Question
 from robustlib.models.recipes import Phase, Recipe, Stage
+from robustlib.models.training_captions import CAPTIONS
 from robustlib.models.training_chats import (
     CHOICE,
     END,
@@ -37,18 +38,27 @@ TEMPLATE = (
 
 
 class SmolVlmLearner:
-    """The network of SmolVLM (v1), at 64 pixels instead of 384, with 4 and 4 layers instead of 27 and 24."""
+    """The network of SmolVLM (v1), at 64 pixels instead of 384, with 3 and 4 layers instead of 27 and 24."""
 
     def __init__(self, questions: Sequence[Question]) -> None:
         self.tokenizer = chat_tokenizer(questions)
-        shape = {"hidden_size": 96, "num_hidden_layers": 4, "num_attention_heads": 4, "initializer_range": 0.1}
+        shape = {"num_attention_heads": 4, "initializer_range": 0.1}
         end = self.tokenizer.eos_token_id
         self.network: Any = Idefics3ForConditionalGeneration(
             Idefics3Config(
-                vision_config={**shape, "intermediate_size": 384, "image_size": SIDE, "patch_size": PATCH},
+                vision_config={
+                    **shape,
+                    "hidden_size": 64,
+                    "num_hidden_layers": 3,
+                    "intermediate_size": 256,
+                    "image_size": SIDE,
+                    "patch_size": PATCH,
+                },
                 text_config={
                     **shape,
                     "model_type": "llama",
+                    "hidden_size": 96,
+                    "num_hidden_layers": 4,
                     "intermediate_size": 256,
                     "num_key_value_heads": shape["num_attention_heads"],
                     "vocab_size": len(self.tokenizer),
@@ -107,10 +117,10 @@ RECIPE = Recipe(
         Stage(
             learner=SmolVlmLearner,
             phases=(
-                Phase(passes=20, categories=NAMES, learning_rate=2e-3),
+                Phase(passes=28, categories=(CAPTIONS,), learning_rate=1e-3),
                 Phase(passes=4, categories=(*NAMES, *NAME_CHOICES), learning_rate=1e-3),
                 Phase(
-                    passes=5,
+                    passes=4,
                     categories=(*NAMES, *NAME_CHOICES, "presence", "presence" + CHOICE),
                     learning_rate=1e-3,
                 ),

@@ -15,6 +15,7 @@ from robustlib.models.chat import Chat
 from robustlib.models.prompts import LETTERS, write_prompt
 from robustlib.models.recipes import Phase, load_recipe
 from robustlib.models.training import fit, new_learner, save
+from robustlib.models.training_captions import CAPTIONS, write_captions
 from robustlib.models.training_chats import CHOICE, END, Chats
 
 RECIPE = load_recipe("pocket/smolvlm")
@@ -78,6 +79,16 @@ def test_a_choice_offers_the_right_answer_at_any_place(learner: Any, questions: 
     asked = Counter(question.category for question in questions)
     assert 0 < odd["colour"] < 0.4 * 12 * asked["colour"], "a colour has seven others to stand beside"
     assert odd["shape"] > 0.6 * 12 * asked["shape"], "a shape has but two"
+
+
+def test_a_picture_alone_is_answered_by_its_caption(learner: Any, questions: tuple[Question, ...]) -> None:
+    captions = write_captions(questions)
+    source, draw = learner.source(questions), torch.Generator().manual_seed(0)
+    (batch,) = source.batches(source.order((CAPTIONS,), draw), 1000, draw)
+    spoken = [row[row > 0].tolist() for row in batch.labels]
+    texts = Counter(learner.tokenizer.decode(row, skip_special_tokens=True) for row in spoken)
+    assert texts == Counter(captions.values())
+    assert len(batch.pixels) == len(captions)
 
 
 @pytest.mark.usefixtures("nothing_hidden")
