@@ -27,7 +27,7 @@ class Evidence:
     cube: AccuracyCube
     """Corruptions in the order of Table 1."""
     parameters: Mapping[str, float]
-    """How many parameters each model has."""
+    """How many parameters each model has, NaN where that is unknown, as of one behind an endpoint."""
     statuses: pd.DataFrame | None = None
     """Shares of answers that could not be had or read, by model; None where the source does not say."""
 
@@ -46,7 +46,7 @@ def load_evidence(source: str) -> Evidence:
     if source == PUBLISHED:
         return _published()
     models = read_manifest(source)["models"]
-    parameters = {name: float(about["parameters"]) for name, about in models.items() if "parameters" in about}
+    parameters = {name: _count(about["parameters"]) for name, about in models.items() if "parameters" in about}
     return evidence_of(source, read_predictions(source, _COLUMNS), parameters)
 
 
@@ -63,6 +63,10 @@ def evidence_of(source: str, predictions: pd.DataFrame, parameters: Mapping[str,
     if unknown:
         raise InvalidValueError(f"No parameter count for {unknown}; there are counts for {sorted(parameters)}.")
     return Evidence(source, _ordered(cube), parameters, status_shares(predictions))
+
+
+def _count(parameters: int | str) -> float:
+    return float(parameters) if isinstance(parameters, int) else float("nan")
 
 
 def _published() -> Evidence:

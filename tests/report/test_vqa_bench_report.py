@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from robustlib.metrics import accuracy_cube, model_summary, visual_robustness_er
 from robustlib.report.tables import markdown, write_table
 from robustlib.report.vqa_bench import counts_text, status_tables, table1, table2, table3
 from robustlib.report.vqa_evidence import Evidence, evidence_of, load_evidence
+from robustlib.report.vqa_figure_data import prepare_sizes
+from robustlib.report.vqa_figures import plot_sizes
 from robustlib.report.vqa_layout import GROUPS, group_of, in_table_order, label_of
 from robustlib.report.vqa_reading import reading, reading_of_weightings
 from robustlib.sweep.store import StoreError, read_predictions
@@ -137,6 +140,15 @@ def test_reading_follows_the_numbers(published: Evidence) -> None:
 def test_a_model_without_a_parameter_count_is_named(sweep_folder: Path) -> None:
     with pytest.raises(InvalidValueError, match=r"No parameter count for \['pocket/blip'\]"):
         evidence_of("a sweep", read_predictions(sweep_folder), {"pocket/vilt": 1e6})
+
+
+def test_a_model_of_unknown_size_has_a_dash_and_no_point(sweep_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    served = {"pocket/vilt": {"parameters": "served"}, "pocket/blip": {"parameters": 1_000_000}}
+    monkeypatch.setattr("robustlib.report.vqa_evidence.read_manifest", lambda _source: {"models": served})
+    evidence = load_evidence(str(sweep_folder))
+    assert re.search(r"\| pocket/vilt \| \N{EN DASH} \|", markdown(table3(evidence)))
+    assert "from pocket/blip (1.0) to pocket/blip (1.0)" in reading(evidence)
+    plot_sizes(prepare_sizes(evidence), "").draw_without_rendering()
 
 
 def test_a_folder_without_predictions_is_an_error(tmp_path: Path) -> None:
