@@ -105,6 +105,21 @@ def test_the_documents_verdicts_follow(published: LayaEvidence) -> None:
     assert verdicts["cauldron_vsr"] == "uses the image", "no image and a wrong one cost the same"
 
 
+def test_the_documents_invariance_table_is_rebuilt(published: LayaEvidence) -> None:
+    (table,) = invariance_tables(published)
+    rows = {row["asked"]: row for row in table.frame.to_dict("records")}
+    for asked, probability, logit, flips in (
+        ("asked again", "0", "0", 0),
+        ("in batches", "3.0e-02", "2.7e-01", 2),
+        ("beside hostile neighbours", "3.5e-02", "2.7e-01", 1),
+        ("predict: with prefix cache", "6.6e-06", "5.2e-05", 0),
+        ("bfloat16 weights", "7.9e-02", "5.4e-01", 2),
+    ):
+        row = rows[asked]
+        assert (row["max_probability_change"], row["max_logit_change"]) == (probability, logit)
+        assert (row["flips"], row["rows"]) == (flips, 350)
+
+
 def test_what_the_authors_do_not_give_has_no_table(published: LayaEvidence) -> None:
     for make in (typo_tables, unread_tables, temperature_tables):
         assert make(published) == []
