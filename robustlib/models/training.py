@@ -1,4 +1,4 @@
-"""Training the pocket models from scratch on easy-VQA, and the card that says how it went."""
+"""Training the pocket models on easy-VQA, and the card that says how it went."""
 
 import json
 import time
@@ -181,6 +181,7 @@ def card(training: Training) -> str:
     return _CARD.format(
         name=training.name,
         architecture=recipe.architecture,
+        start=recipe.start,
         parameters=training.parameters,
         held_out=HELD_OUT,
         shown=recipe.shown,
@@ -204,7 +205,7 @@ easy-VQA 1.0 (Victor Zhou, 2019; MIT licence), training split. One image in {hel
 
 ## Recipe
 
-From scratch, seed {seed}, AdamW with one-cycle learning rates:
+{start}; seed {seed}, AdamW with one-cycle learning rates:
 
 {phases}
 

@@ -76,6 +76,8 @@ class Recipe:
     """What the model card says it is."""
     stages: tuple[Stage, ...]
     """Trained one after the other, each by itself."""
+    start: str = "From scratch"
+    """What the model card says of the weights at the start."""
     shown: str = (
         "Each time a picture is shown, its object is moved, mirrored or turned, and "
         f"{UNKNOWN_SHARE:.0%} of the words are hidden as\n[UNK]. No corruption is ever shown."

@@ -5,12 +5,12 @@ from typing import Any
 
 from torch import Tensor
 from torch.nn.functional import cross_entropy
-from torch.nn.init import normal_
 from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 
 from robustlib.data.question import Question
 from robustlib.models.recipes import Phase, Recipe, Stage
 from robustlib.models.training_data import Batch, TrainingSet, answer_list, normalise, word_tokenizer
+from robustlib.models.training_tower import start_from_blip
 from robustlib.models.vle_network import VleConfig, VleForQuestionAnswering
 
 SIDE = 64
@@ -49,9 +49,7 @@ class VleLearner:
             label2id={answer: label for label, answer in enumerate(self.answers)},
         )
         self.network = VleForQuestionAnswering(config)
-        for weight in self.network.vle.vision_model.parameters():
-            if weight.dim() > 1:
-                normal_(weight, std=shape["initializer_range"])  # with CLIP's own, shapes take far longer
+        start_from_blip(self.network.vle.vision_model)  # as VLE starts from CLIP
         self.image_processor = CLIPImageProcessorPil(
             size={"shortest_edge": SIDE}, crop_size={"height": SIDE, "width": SIDE}
         )
@@ -69,12 +67,13 @@ class VleLearner:
 
 RECIPE = Recipe(
     architecture="VLE (iFLYTEK, 2023), as robustlib's VleForQuestionAnswering",
+    start="The image tower starts from pocket/blip's, the rest from scratch",
     stages=(
         Stage(
             learner=VleLearner,
             phases=(
-                Phase(passes=16, categories=("shape", "colour"), learning_rate=5e-4),
-                Phase(passes=18, categories=("shape", "colour", "presence"), learning_rate=5e-4),
+                Phase(passes=4, categories=("shape", "colour"), learning_rate=5e-4),
+                Phase(passes=10, categories=("shape", "colour", "presence"), learning_rate=5e-4),
             ),
             batch_size=96,
         ),
