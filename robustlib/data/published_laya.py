@@ -112,12 +112,13 @@ def laya_floors() -> pd.DataFrame:
         PublishedDataError: a file is not as it was.
     """
     printed = laya_printed()
-    floors = printed[printed["table"] == "ece_floor"].pivot(index="dataset", columns="metric", values="printed")
+    stated = printed[printed["table"] == "ece_floor"].astype({"printed": float})
+    floors = stated.pivot_table("printed", "dataset", "metric")
     names = ["ece", "floor_mean", "floor_p95", "clustered_floor_p95"]
     published = laya_summary()
     counted = published[(published["family"] == "clean") & (published["metric"] == "ece")].set_index("dataset")
     counts = counted[["rows", "clusters"]].dropna().astype(int)
-    return floors[names].astype(float).join(counts, validate="one_to_one").rename_axis(columns=None).reset_index()
+    return floors[names].join(counts, validate="one_to_one").rename_axis(columns=None).reset_index()
 
 
 def laya_invariance() -> pd.DataFrame:
@@ -134,6 +135,6 @@ def laya_invariance() -> pd.DataFrame:
     columns = ["dataset", "family", "variant", "metric", "value", "ci_low", "ci_high", *_COUNTS]
     frame = published_table("laya_invariance", columns, rows=66)
     counted = frame.groupby("variant", sort=False)["n_rows"].first().astype(int)
-    wide = frame.pivot(index="variant", columns="metric", values="value").loc[counted.index].astype(float)
+    wide = frame.astype({"value": float}).pivot_table("value", "variant", "metric").loc[counted.index]
     wide = wide.rename(columns=_INVARIANCE).assign(rows=counted).astype({"flips": int, "exact": int})
     return wide[["rows", *_INVARIANCE.values()]].rename_axis(index="condition", columns=None).reset_index()
