@@ -110,6 +110,7 @@ class SmolVlmLearner:
 
 NAMES = ("shape", "colour")
 NAME_CHOICES = tuple(name + CHOICE for name in NAMES)
+ALL = (*NAMES, *NAME_CHOICES, "presence", "presence" + CHOICE)
 
 RECIPE = Recipe(
     architecture="SmolVLM (Marafioti et al., 2025; first version), as transformers' Idefics3ForConditionalGeneration",
@@ -119,14 +120,18 @@ RECIPE = Recipe(
             phases=(
                 Phase(passes=28, categories=(CAPTIONS,), learning_rate=1e-3),
                 Phase(passes=4, categories=(*NAMES, *NAME_CHOICES), learning_rate=1e-3),
-                Phase(
-                    passes=4,
-                    categories=(*NAMES, *NAME_CHOICES, "presence", "presence" + CHOICE),
-                    learning_rate=1e-3,
-                ),
+                Phase(passes=4, categories=ALL, learning_rate=1e-3),
+                # Eight colours among six letters stay at chance until nothing else is asked for a while.
+                Phase(passes=14, categories=("colour" + CHOICE,), learning_rate=1e-3),
+                Phase(passes=3, categories=ALL, learning_rate=1e-3),
             ),
             batch_size=64,
         ),
+    ),
+    shown=(
+        f"{Recipe.shown}\n"
+        'For each image a caption such as "a blue circle" is written from its questions and answers. A question is\n'
+        "asked openly and as a choice among two to six lettered options, other ones each time."
     ),
     choices=True,
 )
