@@ -12,7 +12,7 @@ from platform import python_version
 from typing import Any
 
 from robustlib.data import Dataset, load_dataset
-from robustlib.data.sampling import stratified
+from robustlib.data.sampling import image_places, stratified
 from robustlib.errors import InvalidValueError
 from robustlib.models import load_model
 from robustlib.models.base import Model
@@ -77,9 +77,24 @@ def make_plan(profile: Profile) -> Plan:
         RobustlibError: an image or a model cannot be read.
     """
     conditions = profile_conditions(profile)
-    datasets = [_load(choice, profile.sampling_seed) for choice in profile.datasets]
+    datasets = [load_choice(choice, profile.sampling_seed) for choice in profile.datasets]
     models = {choice.column: load_model(choice.name, **choice.settings) for choice in profile.models}
     return plan_jobs(profile, datasets, models, conditions)
+
+
+def load_choice(choice: DatasetChoice, seed: int) -> Dataset:
+    """Load the questions that a profile takes of a data set.
+
+    Raises:
+        UnknownNameError, InvalidValueError, RobustlibError: see `robustlib.load_dataset`.
+    """
+    dataset = load_dataset(choice.name, choice.split, choice.fraction or 1.0, seed)
+    if choice.images is not None:
+        places = image_places([question.image_id for question in dataset], choice.images, seed)
+        return replace(dataset, questions=tuple(dataset.questions[place] for place in places))
+    if choice.rows is None or choice.rows >= len(dataset):
+        return dataset
+    return replace(dataset, questions=stratified(dataset.questions, choice.rows / len(dataset), seed))
 
 
 def profile_conditions(profile: Profile) -> list[Condition]:
@@ -140,13 +155,6 @@ def code_hash() -> str:
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the libraries that have a part in a shard's content."""
     return {"python": python_version(), **{name: version(name) for name in _LIBRARIES}}
-
-
-def _load(choice: DatasetChoice, seed: int) -> Dataset:
-    dataset = load_dataset(choice.name, choice.split, choice.fraction or 1.0, seed)
-    if choice.rows is None or choice.rows >= len(dataset):
-        return dataset
-    return replace(dataset, questions=stratified(dataset.questions, choice.rows / len(dataset), seed))
 
 
 def _key(dataset: Dataset) -> str:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import robustlib
 from robustlib.errors import InvalidValueError, RobustlibError, UnknownNameError
 from robustlib.sweep import DatasetChoice, ModelChoice, Profile, list_profiles, load_profile
 from robustlib.sweep.plan import profile_conditions
@@ -167,6 +168,7 @@ WRONG_CHOICES = [
     ("split", DatasetChoice("toy", 3), 3),  # type: ignore[arg-type]  # here and below the mistake under test
     *(("fraction", DatasetChoice("toy", "test", value), value) for value in (0, 1.5, True, "1", float("nan"))),  # type: ignore[arg-type]
     *(("rows", DatasetChoice("toy", "test", rows=value), value) for value in (0, True, 2.0)),  # type: ignore[arg-type]
+    *(("images", DatasetChoice("toy", "test", images=value), value) for value in (0, True, 2.0)),  # type: ignore[arg-type]
     ("name", ModelChoice(["toy/mean"]), ["toy/mean"]),  # type: ignore[arg-type]
     ("label", ModelChoice("toy/mean", 3), 3),  # type: ignore[arg-type]
     ("settings", ModelChoice("toy/mean", settings={"mode": ["cot"]}), {"mode": ["cot"]}),
@@ -182,9 +184,28 @@ def test_a_wrong_value_of_a_choice_is_named_with_its_owner(key: str, choice: Any
         replace(PROFILE, **changes)
 
 
-def test_a_fraction_and_a_number_of_rows_are_one_too_many() -> None:
-    with pytest.raises(InvalidValueError, match=r"'toy': fraction or rows, not both, got 0\.5 and 3"):
-        replace(PROFILE, datasets=(DatasetChoice("toy", "test", 0.5, 3),))
+@pytest.mark.parametrize(
+    "sizes", [{"fraction": 0.5, "rows": 3}, {"rows": 3, "images": 5}, {"fraction": 0.5, "images": 3}]
+)
+def test_two_sizes_are_one_too_many(sizes: dict[str, Any]) -> None:
+    told = " and ".join(map(str, sizes.values()))
+    with pytest.raises(InvalidValueError, match=rf"'toy': one of fraction, rows and images, got {re.escape(told)}\."):
+        replace(PROFILE, datasets=(DatasetChoice("toy", "test", **sizes),))
+
+
+def test_paths_of_data_start_at_the_folder_of_the_profile(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    names = ["toy", "mmbench:sub/a b.tsv", "mmbench:/data/c.tsv"]
+    path.write_text(TOY + "".join(f'[[datasets]]\nname = "{name}"\nsplit = "dev"\n' for name in names))
+    read = [choice.name for choice in load_profile(str(path)).datasets]
+    assert read == ["toy", "toy", f"mmbench:{tmp_path}/sub/a b.tsv", "mmbench:/data/c.tsv"]
+
+
+def test_paths_of_a_profile_of_the_package_start_where_the_package_lies(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = Path(robustlib.__file__).parents[1]
+    for folder, name in ((root, "vqav2:data/vqav2"), (root / "notebooks", "vqav2:../data/vqav2")):
+        monkeypatch.chdir(folder)
+        assert load_profile("full/vqa-bench").datasets[0].name == name
 
 
 def test_a_wrong_value_in_a_file_is_named_with_the_file(tmp_path: Path) -> None:
