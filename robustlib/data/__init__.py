@@ -9,7 +9,7 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 
-from robustlib.data import aokvqa, cauldron, easy_vqa, easy_vqa_choice, mmbench, mmmu_pro, own, scienceqa, vqav2
+from robustlib.data import aokvqa, cauldron, easy_vqa, easy_vqa_choice, mmbench, mmmu_pro, own_files, scienceqa, vqav2
 from robustlib.data.gathering import Candidate, gather
 from robustlib.data.images import LazyImage, to_rgb
 from robustlib.data.question import Kind, Question
@@ -27,8 +27,8 @@ _CARRIED: dict[str, Callable[[str], tuple[Question, ...]]] = {
 _FORMATS: dict[str, Callable[[Path, str], Iterator[Candidate]]] = {
     "ai2d": partial(cauldron.load, "ai2d"),
     "aokvqa": aokvqa.load,
-    "csv": own.load_csv,
-    "jsonl": own.load_jsonl,
+    "csv": own_files.load_csv,
+    "jsonl": own_files.load_jsonl,
     "mapqa": partial(cauldron.load, "mapqa"),
     "mmbench": mmbench.load,
     "mmmu_pro": mmmu_pro.load,
@@ -116,6 +116,8 @@ def load_dataset(
     questions: Sequence[Question]
     if path and known in _FORMATS:
         questions = gather(_FORMATS[known](Path(path), split), skip_bad)
+        if not questions:
+            raise InvalidValueError(f"{path} holds no question of the split {split!r} of {known}.")
     elif name in _CARRIED:
         questions = _CARRIED[name](split)
     else:

@@ -2,8 +2,8 @@
 
 A row is a conversation about its images: ``{images, texts: [{user, assistant, source}, ...]}``. The options stand in
 the user's text, on lines that begin with "Question:", "Choices:", "A.", "B." and end with "Answer with the letter.",
-and the assistant says "Answer: B"; or the user adds "Answer yes or no." and the assistant says "Yes." Turns with answers
-of other kinds, as many of MapQA's have, are left out. The only split is "train".
+and the assistant says "Answer: B"; or the user adds "Answer yes or no." and the assistant says "Yes." Turns with
+answers of other kinds, as many of MapQA's have, are left out. The only split is "train".
 """
 
 import re
