@@ -11,6 +11,7 @@ from pathlib import Path
 
 from robustlib.data import aokvqa, cauldron, easy_vqa, easy_vqa_choice, mmbench, mmmu_pro, own_files, scienceqa, vqav2
 from robustlib.data.gathering import Candidate, gather
+from robustlib.data.hub import REPOSITORIES, fetch
 from robustlib.data.images import LazyImage, to_rgb
 from robustlib.data.question import Kind, Question
 from robustlib.data.sampling import stratified
@@ -99,7 +100,8 @@ def load_dataset(
 
     Args:
         name: "easy_vqa" or another of `list_datasets()`, or with the path of the files, such as
-            "mmbench:data/MMBench_DEV_EN.tsv". Questions of your own are "jsonl:PATH" or "csv:PATH"; their fields stand
+            "mmbench:data/MMBench_DEV_EN.tsv", or, of those in `robustlib.data.hub`, with "hub", such as "aokvqa:hub":
+            then they are fetched. Questions of your own are "jsonl:PATH" or "csv:PATH"; their fields stand
             in `robustlib.data.own`.
         split: a split of that data set, for example "test".
         fraction: share of the questions to keep, in (0, 1].
@@ -110,12 +112,13 @@ def load_dataset(
         UnknownNameError: no such data set or split; the message lists near misses.
         InvalidValueError: the fraction is outside (0, 1] or leaves no question, a file is not of its format, or a row
             is bad; the message names file, row and field.
-        RobustlibError: a file cannot be read.
+        RobustlibError: a file cannot be read or fetched.
     """
     known, _, path = name.partition(":")
     questions: Sequence[Question]
     if path and known in _FORMATS:
-        questions = gather(_FORMATS[known](Path(path), split), skip_bad)
+        place = fetch(known, split) if path == "hub" and known in REPOSITORIES else Path(path)
+        questions = gather(_FORMATS[known](place, split), skip_bad)
         if not questions:
             raise InvalidValueError(f"{path} holds no question of the split {split!r} of {known}.")
     elif name in _CARRIED:

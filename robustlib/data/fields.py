@@ -68,10 +68,12 @@ def answers_of(row: Mapping[str, Any], field: str) -> tuple[str, ...]:
     if isinstance(value, str):
         try:
             value = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
             raise FieldError(field, f"must be a list of texts, got {value!r}.") from None
     if value is None:
         return ()
+    if not isinstance(value, list | tuple):
+        raise FieldError(field, f"must be a list of texts, got {value!r}.")
     answers = [entry.get("answer") if isinstance(entry, Mapping) else entry for entry in value]
     if not all(isinstance(answer, str) for answer in answers):
         raise FieldError(field, f"every answer must be a text, got {value!r}.")

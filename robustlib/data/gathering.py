@@ -43,7 +43,8 @@ class Fault:
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.file}, row {self.row}: {self.reason}"
+        field = f"field {self.field!r}: " if self.field else ""
+        return f"{self.file}, row {self.row}: {field}{self.reason}"
 
 
 def gather(candidates: Iterable[Candidate], skip_bad: str | PathLike[str] | None = None) -> Sequence[Question]:
@@ -80,7 +81,8 @@ def _good(candidates: Iterable[Candidate], faults: list[Fault]) -> Iterator[Ques
             if not question.text.strip():
                 raise FieldError("question", "the text is empty.")
         except InvalidValueError as error:
-            faults.append(Fault(str(candidate.file), candidate.row, getattr(error, "field", ""), str(error)))
+            field, reason = getattr(error, "field", ""), getattr(error, "reason", str(error))
+            faults.append(Fault(str(candidate.file), candidate.row, field, reason))
         else:
             seen.add(question.id)
             yield question

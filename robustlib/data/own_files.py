@@ -70,7 +70,7 @@ def _check_names(names: Iterable[str], what: str) -> None:
 def _from_json(line: str) -> Mapping[str, Any]:
     try:
         values = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidValueError(f"the line is no JSON: {error}.") from error
     if not isinstance(values, dict):
         raise InvalidValueError(f"the line must be a JSON object, got {values!r}.")
@@ -85,7 +85,7 @@ def _from_cells(names: list[str], cells: list[str]) -> Mapping[str, Any]:
     for name in values.keys() & set(AS_JSON):
         try:
             values[name] = json.loads(values[name])
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise FieldError(name, f'must be JSON, such as ["a", "b"] or 0, got {values[name]!r}.') from error
     return values
 

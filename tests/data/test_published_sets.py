@@ -315,3 +315,29 @@ def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
 def test_the_hubs_converted_files_are_found_in_the_folder_of_their_split(tmp_path: Path) -> None:
     parquet(tmp_path / "default" / "validation" / "0000.parquet", [AOKVQA])
     assert len(load_dataset(f"aokvqa:{tmp_path}", "validation")) == 1
+
+
+# --- the hub ---
+
+
+def test_a_set_of_the_hub_is_fetched_at_its_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, dict[str, Any]]] = []
+
+    def snapshot_download(repository: str, **wanted: Any) -> str:
+        asked.append((repository, wanted))
+        return str(tmp_path)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot_download)
+    parquet(tmp_path / "ai2d" / "train-00000-of-00001-abc.parquet", [CAULDRON])
+    assert len(load_dataset("ai2d:hub", "train")) == 2
+    [(repository, wanted)] = asked
+    assert (repository, wanted["repo_type"]) == ("HuggingFaceM4/the_cauldron", "dataset")
+    assert wanted["allow_patterns"] == ["ai2d/*train-*.parquet"]
+    assert len(wanted["revision"]) == 40
+
+
+def test_a_set_that_cannot_be_fetched_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(RobustlibError, match=r"Cannot fetch HuggingFaceM4/A-OKVQA at d1b0efa3a436 .*\"aokvqa:PATH\""):
+        load_dataset("aokvqa:hub", "validation")
