@@ -75,6 +75,8 @@ class Profile:
     """Questions a model answers in one call."""
     scoring: Form = "official"
     """Form of VQA accuracy of questions without options: official or simple."""
+    skip_bad: bool = False
+    """Whether bad rows of a data file are left out, and listed beside the predictions; else they are an error."""
 
     def __post_init__(self) -> None:
         _check(f"Profile {self.name}", self, _RULES)
@@ -128,6 +130,7 @@ def _are_settings(value: Mapping[str, object]) -> bool:
 
 
 _NAME = ("a name", _is_text)
+_FLAG = ("true or false", lambda value: isinstance(value, bool))
 _COUNT = ("a whole number from 1", lambda value: value is None or _is_whole(value, least=1))
 _SEED = ("a whole number from 0 to 2**64 - 1", _is_whole)
 _RULES: Rules = {
@@ -147,11 +150,12 @@ _RULES: Rules = {
         partial(_is_set_of, partial(_is_whole, least=1, most=5), least=1),
     ),
     "families": ("a list of different names", partial(_is_set_of, _is_text)),
-    "no_image": ("true or false", lambda value: isinstance(value, bool)),
+    "no_image": _FLAG,
     "base_seed": _SEED,
     "seeding": (f"one of {', '.join(SEEDINGS)}", lambda value: value in SEEDINGS),
     "batch_size": ("a whole number from 1", partial(_is_whole, least=1)),
     "scoring": (f"one of {', '.join(FORMS)}", lambda value: value in FORMS),
+    "skip_bad": _FLAG,
 }
 _DATASET_RULES: Rules = {
     "name": _NAME,

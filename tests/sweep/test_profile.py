@@ -1,5 +1,8 @@
+import json
 import re
+from collections import Counter
 from dataclasses import asdict, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import robustlib
+from robustlib.data import list_datasets
 from robustlib.errors import InvalidValueError, RobustlibError, UnknownNameError
+from robustlib.models.names import locate
+from robustlib.models.registry import ADAPTERS, CHAT, Adapter, find_scheme
+from robustlib.models.settings import check_settings
 from robustlib.sweep import DatasetChoice, ModelChoice, Profile, list_profiles, load_profile
 from robustlib.sweep.plan import profile_conditions
 from tests.sweep.toys import PROFILE
 
+FAMILIES = {
+    "dandelin/vilt-b32-finetuned-vqa": "vilt",
+    "Salesforce/blip-vqa-base": "blip",
+    "hfl/vle-base-for-vqa": "vle",
+}
+"""Of checkpoints on the hub; those of the other profiles are chat models."""
 TOY = """
 models = ["toy/mean", "toy/corner"]
 suites = ["imagenet_c"]
@@ -34,6 +47,7 @@ seeding = "sample"
 sampling_seed = 0
 batch_size = 8
 scoring = "simple"
+skip_bad = true
 
 [[datasets]]
 name = "toy"
@@ -66,6 +80,7 @@ def test_a_profile_means_what_its_file_says(tmp_path: Path) -> None:
         seeding="sample",
         batch_size=8,
         scoring="simple",
+        skip_bad=True,
     )
 
 
@@ -91,6 +106,42 @@ def test_every_suite_and_family_of_a_profile_of_the_package_exists(name: str) ->
 )
 def test_the_pocket_profile_of_a_document_has_all_its_conditions(document: str, conditions: int) -> None:
     assert len(profile_conditions(load_profile(f"pocket/{document}"))) == conditions
+
+
+def adapter_of(name: str) -> Adapter:
+    scheme = find_scheme(name)
+    if scheme:
+        return scheme[0]
+    config = Path(locate(name)) / "config.json"
+    family = json.loads(config.read_text())["model_type"] if config.exists() else FAMILIES.get(name, "")
+    return ADAPTERS.get(family, CHAT)
+
+
+@pytest.mark.parametrize("name", list_profiles())
+def test_every_data_set_and_model_of_a_profile_of_the_package_can_be_named(name: str) -> None:
+    profile = load_profile(name)
+    for dataset in profile.datasets:
+        known, _, path = dataset.name.partition(":")
+        assert (f"{known}:PATH" if path else known) in list_datasets()
+    for model in profile.models:
+        adapter = adapter_of(model.name)
+        module, _, class_name = adapter.path.partition(":")
+        check_settings(getattr(import_module(module), class_name), model.settings)
+        assert model.settings.get("mode", adapter.modes[0]) in adapter.modes
+
+
+def test_the_full_profiles_are_the_papers_own_experiments() -> None:
+    first, second, third = (load_profile(f"full/{name}") for name in ("vqa-bench", "vlm-robustbench", "laya"))
+    assert [len(profile_conditions(profile)) for profile in (first, second, third)] == [1 + 14 * 5, 135, 1 + 12]
+    assert [model.column for model in first.models] == ["ViLT", "BLIP", "VLE", "PNP"]
+    assert first.datasets[0].images == 3000
+    assert [choice.rows for choice in second.datasets] == [869, 532]
+    assert len({model.name for model in second.models}) == 11
+    modes = Counter(model.settings["mode"] for model in second.models)
+    assert modes == {"direct": 9, "cot": 2, "thinking": 2}
+    assert (second.base_seed, second.sampling_seed, second.seeding) == (1234, 42, "sample")
+    assert [choice.rows for choice in third.datasets] == [300] * 7
+    assert third.sampling_seed == 0
 
 
 def test_unknown_profiles_and_missing_files_are_told(tmp_path: Path) -> None:
@@ -154,6 +205,7 @@ WRONG_VALUES = [
     ("batch_size", "64"),
     ("scoring", "oficial"),
     ("scoring", ["official"]),
+    ("skip_bad", 1),
 ]
 
 
