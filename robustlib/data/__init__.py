@@ -4,10 +4,11 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from robustlib.data import aokvqa, cauldron, easy_vqa, easy_vqa_choice, mmbench, mmmu_pro, own_files, scienceqa, vqav2
 from robustlib.data.gathering import Candidate, gather
@@ -77,7 +78,7 @@ class Dataset:
         total = hashlib.sha256()
         digests: dict[LazyImage, str] = {}
         for question in self:
-            record = asdict(replace(question, image=None, more_images=()))
+            record: dict[str, Any] = vars(question) | {"image": None, "more_images": ()}
             for image in question.images:
                 digests[image] = digests.get(image) or image.digest()
             record["images"] = [digests[image] for image in question.images]
@@ -102,7 +103,7 @@ def load_dataset(
         name: "easy_vqa" or another of `list_datasets()`, or with the path of the files, such as
             "mmbench:data/MMBench_DEV_EN.tsv", or, of those in `robustlib.data.hub`, with "hub", such as "aokvqa:hub":
             then they are fetched. Questions of your own are "jsonl:PATH" or "csv:PATH"; their fields stand
-            in `robustlib.data.own`.
+            in `robustlib.data.own`, and the data set has the file's name without its ending.
         split: a split of that data set, for example "test".
         fraction: share of the questions to keep, in (0, 1].
         seed: decides which questions a share below 1 holds.
@@ -125,4 +126,5 @@ def load_dataset(
         questions = _CARRIED[name](split)
     else:
         raise UnknownNameError("data set", name, list_datasets())
-    return Dataset(known, split, stratified(questions, fraction, seed))
+    kept = stratified(questions, fraction, seed)
+    return Dataset(kept[0].dataset, split, kept)

@@ -41,23 +41,20 @@ def load(name: str, path: Path, split: str) -> Iterator[Candidate]:
     for place, file in enumerate(parquet_files(path, split)):
         for row in parquet_rows(file, "Cauldron", ("images", "texts")):
             for turn, texts in enumerate(row.values["texts"] or ()):
-                if _yes_no(texts) or "\nChoices:\n" in (texts["user"] or ""):
+                if _yes_no(texts) or "\nChoices:\n" in (texts.get("user") or ""):
                     own = f"{split}-{place:03d}-{row.number - 1:06d}-{turn}"
                     yield Candidate(file, row.number, partial(_question, row, texts, name, own))
 
 
 def _yes_no(texts: dict[str, Any]) -> str:
     """Return "yes" or "no" where that is the assistant's answer, "" where it is another."""
-    said = (texts["assistant"] or "").strip().rstrip(".").lower()
+    said = (texts.get("assistant") or "").strip().rstrip(".").lower()
     return said if said in YES_NO else ""
 
 
 def _question(row: ParquetRow, texts: dict[str, Any], name: str, own: str) -> Question:
     said = _yes_no(texts)
-    if said:
-        text, options, label = _INSTRUCTION.sub("", text_of(texts, "user")), YES_NO, YES_NO.index(said)
-    else:
-        text, options, label = _lettered(texts)
+    text, options, label = _asked_for_yes_no(texts, said) if said else _lettered(texts)
     images = [row.image("images", place) for place in range(len(row.values["images"] or ()))]
     if not images:
         raise FieldError("images", "there is no image.")
@@ -75,6 +72,10 @@ def _question(row: ParquetRow, texts: dict[str, Any], name: str, own: str) -> Qu
     )
 
 
+def _asked_for_yes_no(texts: dict[str, Any], said: str) -> tuple[str, tuple[str, ...], int]:
+    return _INSTRUCTION.sub("", text_of(texts, "user")), YES_NO, YES_NO.index(said)
+
+
 def _lettered(texts: dict[str, Any]) -> tuple[str, tuple[str, ...], int]:
     """Return question, options and the right one's place; a text before the question stays on lines of its own."""
     asked = _LETTERED.fullmatch(text_of(texts, "user"))
@@ -84,8 +85,8 @@ def _lettered(texts: dict[str, Any]) -> tuple[str, tuple[str, ...], int]:
     letters, options = parts[::2], [" ".join(option.split()) for option in parts[1::2]]
     if letters != list(ascii_uppercase[: len(letters)]):
         raise FieldError("texts", f"the choices must be lettered in order, got {letters}.")
-    answer = _LETTER.fullmatch((texts["assistant"] or "").strip())
+    answer = _LETTER.fullmatch((texts.get("assistant") or "").strip())
     if not answer or answer[1] not in letters:
-        raise FieldError("texts", f"the answer must be one of {letters}, got {texts['assistant']!r}.")
+        raise FieldError("texts", f"the answer must be one of {letters}, got {texts.get('assistant')!r}.")
     text = "\n".join(filter(None, [asked[1], asked[2].strip()]))
     return text, options_of({"texts": options}, "texts"), letters.index(answer[1])

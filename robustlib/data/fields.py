@@ -74,10 +74,11 @@ def answers_of(row: Mapping[str, Any], field: str) -> tuple[str, ...]:
         return ()
     if not isinstance(value, list | tuple):
         raise FieldError(field, f"must be a list of texts, got {value!r}.")
-    answers = [entry.get("answer") if isinstance(entry, Mapping) else entry for entry in value]
-    if not all(isinstance(answer, str) for answer in answers):
+    entries = [entry.get("answer") if isinstance(entry, Mapping) else entry for entry in value]
+    answers = tuple(entry for entry in entries if isinstance(entry, str))
+    if len(answers) < len(entries):
         raise FieldError(field, f"every answer must be a text, got {value!r}.")
-    return tuple(answers)
+    return answers
 
 
 class ImageFolder:

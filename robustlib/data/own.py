@@ -35,7 +35,7 @@ AS_JSON = ("images", "options", "label", "answers", "meta")
 """The fields whose cells in a table are JSON."""
 
 
-def own_question(row: Mapping[str, Any], folder: ImageFolder) -> Question:
+def own_question(row: Mapping[str, Any], folder: ImageFolder, dataset: str) -> Question:
     """Return the question of a row whose fields are all known.
 
     Raises:
@@ -57,7 +57,7 @@ def own_question(row: Mapping[str, Any], folder: ImageFolder) -> Question:
         label=label,
         answers=answers or (options[label],),
         category=_text(row, "category"),
-        dataset="own",
+        dataset=dataset,
         meta=_meta(row),
         more_images=tuple(images[1:]),
     )

@@ -103,7 +103,7 @@ def _candidates(path: Path, split: str, rows: Iterable[tuple[int, _Read]]) -> It
             continue
         own = values.get("split") or split
         if own == split:
-            yield Candidate(path, number, partial(own_question, values, folder))
+            yield Candidate(path, number, partial(own_question, values, folder, path.stem))
             empty = False
         else:
             others.add(str(own))

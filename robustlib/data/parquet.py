@@ -16,8 +16,8 @@ from robustlib.data.question import FieldError
 from robustlib.errors import InvalidValueError, RobustlibError, UnknownNameError
 
 _ROWS_AT_ONCE = 64
-_COLUMNS_KEPT = 2
-"""Image columns of row groups that are kept in memory; the hub's groups hold 100 to 1,000 rows."""
+_GROUPS_KEPT = 2
+"""Row groups whose image columns are kept in memory once read; the hub's hold 100 to 1,000 rows."""
 
 
 @dataclass(frozen=True)
@@ -36,19 +36,23 @@ class ParquetImage(StoredImage):
         """Return the encoded image; the column of its row group is kept, so reading in order is fast."""
         try:
             status = os.stat(self.file)
-            cell = _column(self.file, status.st_mtime_ns, status.st_size, self.group, self.column)[self.row].as_py()
-        except (OSError, IndexError, pa.ArrowException) as error:
+            columns = _columns(self.file, status.st_mtime_ns, status.st_size, self.group)
+            if self.column not in columns:
+                with pq.ParquetFile(self.file) as table:
+                    columns[self.column] = table.read_row_group(self.group, columns=[self.column]).column(self.column)
+            cell = columns[self.column][self.row].as_py()
+            return bytes((cell if self.place is None else cell[self.place])["bytes"])
+        except (OSError, LookupError, TypeError, pa.ArrowException) as error:
             raise RobustlibError(f"Cannot read the image {self}: {error}.") from error
-        return bytes((cell if self.place is None else cell[self.place])["bytes"])
 
     def __str__(self) -> str:
         return f"{self.column} of row {self.row} in row group {self.group} of {self.file}"
 
 
-@lru_cache(maxsize=_COLUMNS_KEPT)
-def _column(file: Path, _changed: int, _size: int, group: int, column: str) -> Any:
-    with pq.ParquetFile(file) as table:
-        return table.read_row_group(group, columns=[column]).column(column)
+@lru_cache(maxsize=_GROUPS_KEPT)
+def _columns(_file: Path, _changed: int, _size: int, _group: int) -> dict[str, Any]:
+    """Return what is kept of a row group, by column: at first nothing."""
+    return {}
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from robustlib.data.images import LazyImage
 from robustlib.data.json_files import array_of
 from robustlib.data.parquet import ParquetRow, parquet_files, parquet_rows
 from robustlib.data.question import FieldError, Question
-from robustlib.errors import UnknownNameError
+from robustlib.errors import InvalidValueError, UnknownNameError
 
 _OFFICIAL = {  # the names of the files, and of the images
     "train": ("train2014", "train2014"),
@@ -49,7 +49,10 @@ def load(path: Path, split: str, yes_no: bool = False) -> Iterator[Candidate]:
         raise UnknownNameError("split of vqav2", split, _OFFICIAL)
     of_parquet = path.is_file() or next(path.rglob("*.parquet"), None)
     for file, number, row, image in _from_parquet(path, split) if of_parquet else _from_json(path, split):
-        if not yes_no or row.get("multiple_choice_answer") in _YES_NO:
+        most = row.get("multiple_choice_answer")
+        if most is None and (yes_no or not split.startswith("test")):
+            yield Candidate(file, number, partial(_refuse, row))
+        elif not yes_no or most in _YES_NO:
             yield Candidate(file, number, partial(_question, row, image, yes_no))
 
 
@@ -61,24 +64,27 @@ def _from_parquet(path: Path, split: str) -> Iterator[_Found]:
 
 def _from_json(path: Path, split: str) -> Iterator[_Found]:
     files, images = _OFFICIAL[split]
-    annotations = None
+    annotations: dict[str, dict[str, Any]] = {}
     if not split.startswith("test"):
-        found = array_of(path / f"v2_mscoco_{files}_annotations.json", "annotations")
-        annotations = {row.get("question_id"): _small(row) for row in found}
-    image = partial(_coco_image, ImageFolder(path), images)
+        annotations = _annotations(path / f"v2_mscoco_{files}_annotations.json")
+    image = partial(_coco_image, ImageFolder(path / images), images)
     file = path / f"v2_OpenEnded_mscoco_{files}_questions.json"
     for number, row in enumerate(array_of(file, "questions"), 1):
-        annotation = annotations.get(row.get("question_id"), {"unannotated": True}) if annotations is not None else {}
+        annotation = annotations.get(str(row.get("question_id")), {})
         yield file, number, row | annotation, image
 
 
-def _small(row: dict[str, Any]) -> dict[str, Any]:
-    """Return what is needed of an annotation, equal texts sharing their memory."""
-    answers = tuple(map(intern, answers_of(row, "answers")))
-    return {
-        "answers": answers,
-        **{key: intern(row.get(key) or "") for key in ("answer_type", "multiple_choice_answer")},
-    }
+def _annotations(file: Path) -> dict[str, dict[str, Any]]:
+    """Return what is needed of the annotations, by question; equal texts share their memory."""
+    found = {}
+    for number, row in enumerate(array_of(file, "annotations"), 1):
+        try:
+            answers = tuple(map(intern, answers_of(row, "answers")))
+        except FieldError as error:
+            raise InvalidValueError(f"{file}, row {number}: {error}") from error
+        texts = {field: intern(str(row.get(field) or "")) for field in ("answer_type", "multiple_choice_answer")}
+        found[str(row.get("question_id"))] = {"answers": answers, **texts}
+    return found
 
 
 def _stored_image(found: ParquetRow, _row: dict[str, Any]) -> LazyImage:
@@ -89,13 +95,17 @@ def _coco_image(folder: ImageFolder, images: str, row: dict[str, Any]) -> LazyIm
     number = row.get("image_id")
     if not isinstance(number, int):
         raise FieldError("image_id", f"must be a whole number, got {number!r}.")
-    return folder.image(f"{images}/COCO_{images}_{number:012d}.jpg", "image_id")
+    return folder.image(f"COCO_{images}_{number:012d}.jpg", "image_id")
+
+
+def _refuse(row: dict[str, Any]) -> Question:
+    raise FieldError("question_id", f"must have an annotation, but {row.get('question_id')!r} has none.")
 
 
 def _question(row: dict[str, Any], image: Callable[[dict[str, Any]], LazyImage], yes_no: bool) -> Question:
     name = row.get("question_id")
-    if not isinstance(name, int) or "unannotated" in row:
-        raise FieldError("question_id", f"must be a whole number that has an annotation, got {name!r}.")
+    if not isinstance(name, int):
+        raise FieldError("question_id", f"must be a whole number, got {name!r}.")
     kind = row.get("answer_type") or ""
     return Question(
         id=str(name),

@@ -54,7 +54,7 @@ def test_jsonl_is_read_as_its_table_says(folder: Path) -> None:
     more = {"kind": "yesno", "category": "pairs", "image_id": "pair", "meta": {"source": "x"}}
     alone = {"id": "4", "question": "How much?", "answers": ["1.0"]}
     dataset = load_dataset(jsonl(folder, OPEN, CHOICE, "", both | more, alone), "any")
-    assert (dataset.name, len(dataset)) == ("jsonl", 4)
+    assert (dataset.name, dataset.questions[0].dataset, len(dataset)) == ("mine", "mine", 4)
     first, choice, pair, last = dataset
     assert (first.kind, first.answers, first.image_id) == ("open", ("None", "007"), "images/10.png")
     assert (choice.kind, choice.options, choice.label, choice.answers) == ("choice", TRAPS, 2, ("007",))
@@ -259,5 +259,5 @@ def peak_of(folder: Path, rows: int) -> int:
 def test_a_row_of_a_large_file_takes_little_memory(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     """A million rows have to fit into 500 MB, of which Python and the libraries take under 200."""
     monkeypatch.setattr(gathering, "_KEPT_WHOLE", 1000)
-    fewer, more = 5_000, 25_000
+    fewer, more = 3_000, 13_000
     assert (peak_of(folder, more) - peak_of(folder, fewer)) / (more - fewer) < 250

@@ -53,7 +53,7 @@ SAID = [  # in another order than the questions, the last without ids
     {"question_id": 42001, "image_id": 42, "question_type": "is it", "answer_type": "yes/no"},
     {"question_id": 7000, "image_id": 7, "question_type": "what", "answer_type": "other"},
 ]
-ANSWERS = [("2", [{"answer": "2"}] * 10), ("yes", TEN), ("007", ["007"] * 10)]
+ANSWERS: list[tuple[str, list[Any]]] = [("2", [{"answer": "2"}] * 10), ("yes", TEN), ("007", ["007"] * 10)]
 
 
 def annotated() -> list[dict[str, Any]]:
@@ -125,7 +125,11 @@ def test_vqav2_in_parquet_is_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "said", "message"),
     [
-        ([ASKED[0] | {"question_id": 5}], None, "questions.json, row 1: field 'question_id': .* annotation, got 5"),
+        (
+            [ASKED[0] | {"question_id": 5}],
+            None,
+            "questions.json, row 1: field 'question_id': must have an annotation, but 5 has none",
+        ),
         ([ASKED[0] | {"image_id": 8}], None, "row 1: field 'image_id': Cannot read the image .*_000000000008.jpg"),
         ([ASKED[0], ASKED[0]], None, "row 2: field 'id': .* but '42001' has 2 rows"),
         ([ASKED[0] | {"question": " "}], None, "row 1: field 'question': must be a text that is not empty, got ' '"),
@@ -138,6 +142,23 @@ def test_faults_of_vqav2_files_are_named(
     official(tmp_path, asked, said)
     with pytest.raises(InvalidValueError, match=message):
         load_dataset(f"vqav2:{tmp_path}", "validation")
+
+
+def test_questions_without_annotation_are_not_left_out_in_silence(tmp_path: Path) -> None:
+    official(tmp_path, said=annotated()[1:2])
+    with pytest.raises(InvalidValueError, match=r"row 2: field 'question_id'.* 42000 has none\. So are 1 more rows"):
+        load_dataset(f"vqav2_yesno:{tmp_path}", "validation")
+    official(tmp_path, said=[annotated()[0] | {"answers": [1]}])
+    with pytest.raises(InvalidValueError, match=r"annotations.json, row 1: field 'answers': every answer must be"):
+        load_dataset(f"vqav2:{tmp_path}", "validation")
+
+
+def test_image_folders_may_lie_elsewhere(tmp_path: Path) -> None:
+    official(tmp_path)
+    (tmp_path / "coco").mkdir()
+    (tmp_path / "val2014").rename(tmp_path / "coco" / "val2014")
+    (tmp_path / "val2014").symlink_to(tmp_path / "coco" / "val2014")
+    assert len(load_dataset(f"vqav2:{tmp_path}", "validation")) == 3
 
 
 def test_official_files_that_are_not_whole_are_named(tmp_path: Path) -> None:
@@ -341,3 +362,9 @@ def test_a_set_that_cannot_be_fetched_is_named(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(RobustlibError, match=r"Cannot fetch HuggingFaceM4/A-OKVQA at d1b0efa3a436 .*\"aokvqa:PATH\""):
         load_dataset("aokvqa:hub", "validation")
+
+
+def test_a_test_split_in_parquet_has_empty_annotations(tmp_path: Path) -> None:
+    empty = {"answers": None, "answer_type": None, "multiple_choice_answer": None}
+    (question,) = load("vqav2", tmp_path, [ASKED[0] | empty | {"image": stored(10)}], "test")
+    assert (question.answers, question.category, question.kind) == ((), "", "open")
