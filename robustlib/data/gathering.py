@@ -65,8 +65,8 @@ def gather(candidates: Iterable[Candidate], skip_bad: str | PathLike[str] | None
         lines = "".join(json.dumps(asdict(fault), ensure_ascii=False) + "\n" for fault in faults)
         write_atomically(Path(skip_bad), lines.encode())
     if faults and (skip_bad is None or not questions):
-        others = f" So are {len(faults) - 1} more rows." if len(faults) > 1 else ""
-        raise InvalidValueError(f"{faults[0]}{others}")
+        total = f" Bad rows in all: {len(faults)}." if len(faults) > 1 else ""
+        raise InvalidValueError(f"{faults[0]}{total}")
     return questions
 
 

@@ -130,7 +130,7 @@ def test_one_message_names_file_row_and_field(row: dict[str, Any] | str, message
 def test_bad_rows_are_left_out_and_listed_on_demand(folder: Path) -> None:
     name = jsonl(folder, OPEN, *(row for row, _ in BAD if row != "{"), "{", CHOICE)
     listed = folder / "lists" / "skipped.jsonl"
-    with pytest.raises(InvalidValueError, match=r"row 2: field 'label'.* So are \d+ more rows\."):
+    with pytest.raises(InvalidValueError, match=r"row 2: field 'label'.* Bad rows in all: 32\."):
         load_dataset(name, "any")
     assert not listed.exists()
     questions = load_dataset(name, "any", skip_bad=listed).questions
@@ -259,5 +259,5 @@ def peak_of(folder: Path, rows: int) -> int:
 def test_a_row_of_a_large_file_takes_little_memory(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     """A million rows have to fit into 500 MB, of which Python and the libraries take under 200."""
     monkeypatch.setattr(gathering, "_KEPT_WHOLE", 1000)
-    fewer, more = 3_000, 13_000
+    fewer, more = 8_000, 16_000  # past the blocks that are kept unpacked
     assert (peak_of(folder, more) - peak_of(folder, fewer)) / (more - fewer) < 250

@@ -133,7 +133,7 @@ def test_vqav2_in_parquet_is_the_same(tmp_path: Path) -> None:
         ([ASKED[0] | {"image_id": 8}], None, "row 1: field 'image_id': Cannot read the image .*_000000000008.jpg"),
         ([ASKED[0], ASKED[0]], None, "row 2: field 'id': .* but '42001' has 2 rows"),
         ([ASKED[0] | {"question": " "}], None, "row 1: field 'question': must be a text that is not empty, got ' '"),
-        (ASKED, [], "row 1: field 'question_id'.* So are 2 more rows"),
+        (ASKED, [], "row 1: field 'question_id'.* Bad rows in all: 3."),
     ],
 )
 def test_faults_of_vqav2_files_are_named(
@@ -146,7 +146,7 @@ def test_faults_of_vqav2_files_are_named(
 
 def test_questions_without_annotation_are_not_left_out_in_silence(tmp_path: Path) -> None:
     official(tmp_path, said=annotated()[1:2])
-    with pytest.raises(InvalidValueError, match=r"row 2: field 'question_id'.* 42000 has none\. So are 1 more rows"):
+    with pytest.raises(InvalidValueError, match=r"row 2: field 'question_id'.* 42000 has none\. Bad rows in all: 2\."):
         load_dataset(f"vqav2_yesno:{tmp_path}", "validation")
     official(tmp_path, said=[annotated()[0] | {"answers": [1]}])
     with pytest.raises(InvalidValueError, match=r"annotations.json, row 1: field 'answers': every answer must be"):
