@@ -1,4 +1,4 @@
-"""The worked example: its data set is whole, and a small part of it goes through the notebook to all three documents."""
+"""The worked example: its data are whole, and a small part of them goes through the notebook to all three documents."""
 
 import json
 import shutil
