@@ -106,9 +106,12 @@ def test_the_yes_no_questions_of_vqav2_have_options(tmp_path: Path) -> None:
 def test_vqav2_in_parquet_is_the_same(tmp_path: Path) -> None:
     of_json = load_dataset(f"vqav2:{official(tmp_path)}", "validation").questions
     by_id = {row["question_id"]: row for row in annotated()}
-    rows = [row | by_id[row["question_id"]] | {"image": stored(10 if row["image_id"] == 42 else 20)} for row in ASKED]
-    for row in rows:
-        row["answers"] = [answer if isinstance(answer, dict) else {"answer": answer} for answer in row["answers"]]
+    rows: list[dict[str, Any]] = []
+    for row in ASKED:
+        said = by_id[row["question_id"]]
+        answers = [answer if isinstance(answer, dict) else {"answer": answer} for answer in said["answers"]]
+        image = stored(10 if row["image_id"] == 42 else 20)
+        rows.append(row | said | {"answers": answers, "image": image})
     of_parquet = load("vqav2", tmp_path / "hub", rows).questions
     for one, other in zip(of_json, of_parquet, strict=True):
         assert [one.id, one.text, one.answers, one.category, one.kind, one.image_id] == [
