@@ -38,7 +38,8 @@ def _lines(found: "Forecast", models: int) -> "Iterator[str]":
     for name, asked in found.asked.items():
         yield f"data set:   {name}: {_asked(asked)}"
     rows = sum(asked.rows for asked in found.asked.values())
-    yield f"forwards:   {models} models x {rows:,} = {models * rows:,}, in {found.shards:,} shards"
+    each = f"{models} models x {rows:,} = {models * rows:,}" if found.asked else f"{models} models, of no data set yet"
+    yield f"forwards:   {each}, in {found.shards:,} shards"
     for model, timings in found.timings.items():
         for name, timing in timings.items():
             yield f"model:      {model} on {name}: {_timed(timing, found.asked[name].rows)}"
