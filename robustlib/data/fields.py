@@ -102,7 +102,11 @@ class ImageFolder:
 
     def _check(self, name: str) -> LazyImage | str:
         """Return the image, or what is wrong with it."""
-        if "\0" in name or not os.path.realpath(self._folder / name).startswith(self._root.rstrip(os.sep) + os.sep):
+        try:
+            real = os.path.realpath(self._folder / name)
+        except ValueError as error:
+            return f"{name!r} is no path: {error}."
+        if not real.startswith(self._root.rstrip(os.sep) + os.sep):
             return f"{name!r} leads out of the folder {self._folder}."
         image = LazyImage(self._folder / name)
         try:

@@ -62,7 +62,7 @@ def gather(candidates: Iterable[Candidate], skip_bad: str | PathLike[str] | None
     faults: list[Fault] = []
     questions = pack(_good(candidates, faults))
     if skip_bad is not None:
-        lines = "".join(json.dumps(asdict(fault), ensure_ascii=False) + "\n" for fault in faults)
+        lines = "".join(json.dumps(asdict(fault)) + "\n" for fault in faults)
         write_atomically(Path(skip_bad), lines.encode())
     if faults and (skip_bad is None or not questions):
         total = f" Bad rows in all: {len(faults)}." if len(faults) > 1 else ""

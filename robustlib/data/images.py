@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from os import PathLike
+from os.path import isfile
 from pathlib import Path
 from typing import Any
 
@@ -208,7 +209,7 @@ def _decode(source: _Source) -> Pixels:
 @contextmanager
 def _open(source: _Source) -> Iterator[Image.Image]:
     """Open an image, its pixels not yet decoded; what goes wrong with it, here or in the block, names it."""
-    whole = source if isinstance(source, Path) and source.is_file() else io.BytesIO(_read(source))
+    whole = source if isinstance(source, Path) and isfile(source) else io.BytesIO(_read(source))
     try:
         with Image.open(whole) as image:
             if image.width * image.height > MOST_PIXELS:

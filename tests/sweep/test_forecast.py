@@ -69,7 +69,7 @@ def test_a_sample_of_whole_images_stands_for_many_questions(monkeypatch: pytest.
 
 @pytest.mark.parametrize("size", [{"fraction": 0.01}, {"rows": 77}, {"images": 9}, {"images": 10**6}])
 def test_questions_and_images_are_those_that_are_taken(size: dict[str, int], tmp_path: Path) -> None:
-    choice = DatasetChoice("easy_vqa", "test", **size)  # type: ignore[arg-type]  # fraction is a float
+    choice = DatasetChoice("easy_vqa", "test", **size)
     profile = Profile("some", (choice,), (ModelChoice("prior:easy_vqa"),))
     asked = forecast(profile).asked["easy_vqa/test"]
     taken = load_choice(choice, profile, tmp_path)
@@ -121,10 +121,10 @@ def test_the_command_prints_it_and_writes_nothing(
     assert main(["plan", "mine.toml"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "conditions: 2 (clean, option_order)"
-    assert lines[1].startswith("data set:   jsonl/test: 30 questions on 30 images, shown as ")
+    assert lines[1].startswith("data set:   mine/test: 30 questions on 30 images, shown as ")
     assert lines[1].endswith(" 60 rows a model")
     assert lines[2] == "forwards:   2 models x 60 = 120, in 4 shards"
-    assert lines[3].startswith("model:      prior:easy_vqa_choice on jsonl/test: ")
+    assert lines[3].startswith("model:      prior:easy_vqa_choice on mine/test: ")
     assert lines[4].startswith("missing:    pocket/none: Unknown model 'pocket/none'")
     assert [line.split()[0] for line in lines[5:]] == ["disk:", "time:"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.jsonl", "mine.toml"]
@@ -155,5 +155,5 @@ def test_bad_rows_are_an_error_or_skipped_and_listed_beside_the_predictions(
     run_held_out(replace(load_profile(str(path)), skip_bad=True), out, 1)
     assert measure_speeds(out, 3)["questions"].tolist() == [3]
     for folder in (out, out / "held_out"):
-        listed = [json.loads(line) for line in (folder / BAD_ROWS / "jsonl--test.jsonl").read_text().splitlines()]
+        listed = [json.loads(line) for line in (folder / BAD_ROWS / "jsonl--mine--test.jsonl").read_text().splitlines()]
         assert [(fault["row"], fault["field"]) for fault in listed] == [(7, "label"), (8, "question")]
