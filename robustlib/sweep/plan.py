@@ -113,8 +113,8 @@ def load_choice(choice: DatasetChoice, profile: Profile, out: str | Path) -> Dat
 
 def list_of_bad_rows(choice: DatasetChoice, out: str | Path) -> Path:
     """Return the file within a sweep's folder that lists the bad rows of a data set, if they are skipped."""
-    name = f"{choice.name.partition(':')[0]}/{choice.split}"
-    return Path(out, BAD_ROWS, f"{_file_name(name)}.jsonl")
+    known, _, path = choice.name.partition(":")
+    return Path(out, BAD_ROWS, f"{_file_name(f'{known}/{Path(path).stem}/{choice.split}')}.jsonl")
 
 
 def whole(choice: DatasetChoice) -> DatasetChoice:

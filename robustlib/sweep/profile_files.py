@@ -67,7 +67,7 @@ def _are_tables(value: object) -> bool:
 def _at(folder: Path, table: dict[str, Any]) -> dict[str, Any]:
     """Return the table of a data set with the path in its name, if there is one, as seen from here."""
     known, _, path = str(table.get("name", "")).partition(":")
-    return table | {"name": f"{known}:{folder / path}"} if path else table
+    return table | {"name": f"{known}:{folder / path}"} if path not in ("", "hub") else table
 
 
 def _model(entry: object, where: str) -> object:

@@ -247,10 +247,10 @@ def test_two_sizes_are_one_too_many(sizes: dict[str, Any]) -> None:
 
 def test_paths_of_data_start_at_the_folder_of_the_profile(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
-    names = ["toy", "mmbench:sub/a b.tsv", "mmbench:/data/c.tsv"]
+    names = ["toy", "mmbench:sub/a b.tsv", "mmbench:/data/c.tsv", "aokvqa:hub"]
     path.write_text(TOY + "".join(f'[[datasets]]\nname = "{name}"\nsplit = "dev"\n' for name in names))
     read = [choice.name for choice in load_profile(str(path)).datasets]
-    assert read == ["toy", "toy", f"mmbench:{tmp_path}/sub/a b.tsv", "mmbench:/data/c.tsv"]
+    assert read == ["toy", "toy", f"mmbench:{tmp_path}/sub/a b.tsv", *names[2:]]
 
 
 def test_paths_of_a_profile_of_the_package_start_where_the_package_lies(monkeypatch: pytest.MonkeyPatch) -> None:
