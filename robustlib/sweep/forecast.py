@@ -150,16 +150,14 @@ def _sample(dataset: Dataset) -> Dataset:
 
 def _count(dataset: Dataset, sample: Dataset, conditions: Sequence[Condition], profile: Profile, skipped: int) -> Asked:
     images = len({question.image_id for question in dataset})
-    sampled_images = len({question.image_id for question in sample})
     rows = pictures = seconds = 0.0
     for place, condition in enumerate(conditions):
         some = sample.questions[: len(conditions) + 1] if condition.asks_once else sample.questions
         items = items_of(some, condition, profile.base_seed, profile.seeding)
         if not items:
             continue
-        shown = 0.0 if condition.family == "no_image" else images
-        if not condition.asks_once:
-            shown = len({picture_of(item) for item in items}) * images / sampled_images
+        made = {picture_of(item) for item in items if item.variant.question.image}
+        shown = len(made) * images / len({question.image_id for question in some})
         rows += len(items) / len(some) * len(dataset)
         pictures += shown
         seconds += shown * _time_picture(items, place)

@@ -121,7 +121,7 @@ def test_the_command_prints_it_and_writes_nothing(
     assert main(["plan", "mine.toml"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "conditions: 2 (clean, option_order)"
-    assert lines[1].startswith("data set:   mine/test: 30 questions on 30 images, shown as ")
+    assert lines[1].startswith("data set:   mine/test: 30 questions on 30 images, shown as 0 pictures ")
     assert lines[1].endswith(" 60 rows a model")
     assert lines[2] == "forwards:   2 models x 60 = 120, in 4 shards"
     assert lines[3].startswith("model:      prior:easy_vqa_choice on mine/test: ")
