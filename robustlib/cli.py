@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from robustlib.cli_models import fill_ask, print_models
+from robustlib.cli_plan import fill_plan
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -46,7 +47,16 @@ def add_sweep(commands: "Commands") -> None:
     parser.add_argument("--out", required=True, help="folder for the predictions")
     parser.add_argument("--engine", default="local", help="where it runs (default: %(default)s)")
     parser.add_argument("--workers", type=int, help="tasks at a time (default: one per core)")
+    parser.add_argument(
+        "--skip-bad", action="store_true", help="leave out bad rows of data files; they are listed in OUT"
+    )
     parser.set_defaults(run=_sweep)
+
+
+def add_plan(commands: "Commands") -> None:
+    """Register ``plan``: what a sweep would come to."""
+    parser = commands.add_parser("plan", help="count what a profile would ask, and time its models on a few questions")
+    fill_plan(parser)
 
 
 def add_status(commands: "Commands") -> None:
@@ -81,6 +91,7 @@ def add_index(commands: "Commands") -> None:
 COMMANDS: tuple[Callable[["Commands"], None], ...] = (
     add_list,
     add_corrupt,
+    add_plan,
     add_sweep,
     add_status,
     add_ask,
@@ -142,9 +153,13 @@ def _corrupt(arguments: Namespace) -> None:
 
 
 def _sweep(arguments: Namespace) -> None:
-    from robustlib.sweep import run_sweep
+    from dataclasses import replace
 
-    print(run_sweep(arguments.profile, arguments.out, arguments.engine, arguments.workers))
+    from robustlib.sweep import load_profile, run_sweep
+
+    profile = load_profile(arguments.profile)
+    profile = replace(profile, skip_bad=profile.skip_bad or arguments.skip_bad)
+    print(run_sweep(profile, arguments.out, arguments.engine, arguments.workers))
 
 
 def _status(arguments: Namespace) -> None:

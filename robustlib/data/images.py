@@ -6,8 +6,12 @@ the clean and the corrupted arm of an experiment can never differ in how they re
 
 import hashlib
 import io
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from os import PathLike
+from os.path import isfile
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +21,30 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from robustlib.errors import InvalidTypeError, InvalidValueError, RobustlibError
 
+
+class StoredImage(ABC):
+    """An encoded image that lies inside another file. Equal ones compare equal, and can be hashed and pickled."""
+
+    @abstractmethod
+    def read(self) -> bytes:
+        """Return the encoded image.
+
+        Raises:
+            RobustlibError: it cannot be read; the message names the file.
+        """
+
+
 Pixels = npt.NDArray[np.uint8]
 ImageLike = Image.Image | npt.NDArray[Any]
-ImageSource = str | PathLike[str] | bytes | ImageLike
+_Source = Path | bytes | StoredImage
+ImageSource = str | PathLike[str] | bytes | StoredImage | ImageLike
 
 _SIXTEEN_BIT_MODES = ("I", "I;16", "I;16L", "I;16B", "I;16N")
 _DECODED_IMAGES_KEPT = 1024  # about 1 GB of 640 x 480 photographs
+MOST_PIXELS = 89_478_485
+"""An image with more is refused undecoded, as a file of some kilobytes can unfold to all memory: Pillow's own limit,
+at which three bytes a pixel fill 256 MiB."""
+_BOMBS = (Image.DecompressionBombError, Image.DecompressionBombWarning)  # the latter where warnings are errors
 
 
 def to_rgb(image: ImageLike) -> Pixels:
@@ -104,8 +126,8 @@ class LazyImage:
     """An image that is read when first asked for. Equal sources make equal images."""
 
     def __init__(self, source: ImageSource) -> None:
-        """Take a file's path, an encoded file's bytes, or an image in memory (copied at once, so safe to change)."""
-        self._source: Path | bytes = _storable(source)
+        """Take a file's path or bytes, an image inside a file, or one in memory (copied at once, so safe to change)."""
+        self._source: _Source = _storable(source)
         self._identity = object()  # a file may change between two data sets, so the cache is per object
 
     def pixels(self) -> Pixels:
@@ -123,6 +145,15 @@ class LazyImage:
             RobustlibError: as for `pixels`.
         """
         return _decode(self._source)
+
+    def check(self) -> None:
+        """See that the image is there, has a known format and is not too large, without decoding it.
+
+        Raises:
+            RobustlibError: it is not; the message names it.
+        """
+        with _open(self._source):
+            pass
 
     def digest(self) -> str:
         """Return the SHA-256 of the encoded image, in hexadecimal.
@@ -142,8 +173,8 @@ class LazyImage:
         return f"LazyImage({_describe(self._source)})"
 
 
-def _storable(source: ImageSource) -> Path | bytes:
-    if isinstance(source, bytes):
+def _storable(source: ImageSource) -> _Source:
+    if isinstance(source, bytes | StoredImage):
         return source
     if isinstance(source, str | PathLike):
         return Path(source)
@@ -152,9 +183,11 @@ def _storable(source: ImageSource) -> Path | bytes:
     return encoded.getvalue()
 
 
-def _read(source: Path | bytes) -> bytes:
+def _read(source: _Source) -> bytes:
     if isinstance(source, bytes):
         return source
+    if isinstance(source, StoredImage):
+        return source.read()
     try:
         return source.read_bytes()
     except OSError as error:
@@ -162,22 +195,31 @@ def _read(source: Path | bytes) -> bytes:
 
 
 @lru_cache(maxsize=_DECODED_IMAGES_KEPT)
-def _keep_decoded(_identity: object, source: Path | bytes) -> Pixels:
+def _keep_decoded(_identity: object, source: _Source) -> Pixels:
     pixels = _decode(source)
     pixels.flags.writeable = False
     return pixels
 
 
-def _decode(source: Path | bytes) -> Pixels:
-    encoded = _read(source)
+def _decode(source: _Source) -> Pixels:
+    with _open(source) as image:
+        return to_rgb(image)
+
+
+@contextmanager
+def _open(source: _Source) -> Iterator[Image.Image]:
+    """Open an image, its pixels not yet decoded; what goes wrong with it, here or in the block, names it."""
+    whole = source if isinstance(source, Path) and isfile(source) else io.BytesIO(_read(source))
     try:
-        with Image.open(io.BytesIO(encoded)) as image:
-            return to_rgb(image)
+        with Image.open(whole) as image:
+            if image.width * image.height > MOST_PIXELS:
+                raise ValueError(f"{image.width} x {image.height} pixels are more than {MOST_PIXELS:,}")
+            yield image
     except UnidentifiedImageError as error:  # its own message holds an address in memory
         raise RobustlibError(f"Cannot decode the image {_describe(source)}: its format is unknown.") from error
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+    except (OSError, ValueError, SyntaxError, *_BOMBS) as error:
         raise RobustlibError(f"Cannot decode the image {_describe(source)}: {error}") from error
 
 
-def _describe(source: Path | bytes) -> str:
-    return str(source) if isinstance(source, Path) else f"in memory ({len(source)} bytes)"
+def _describe(source: _Source) -> str:
+    return f"in memory ({len(source)} bytes)" if isinstance(source, bytes) else str(source)

@@ -1,28 +1,32 @@
 """MMBench (Liu et al., ECCV 2024) from its TSV files, whose pictures are base64 inside the table.
 
 In files for circular evaluation a question stands once for each order of its options, with an index that is 1,000,000
-higher each time. Only the first of these rows holds the picture: the others hold that row's index instead.
+higher each time. Only the first of these rows holds the picture: the others hold that row's index instead. The rows of
+one question share ``meta["circle"]``: it is answered only if all of them are.
 """
 
 import base64
 import binascii
-from collections.abc import Iterator
-from hashlib import sha256
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
+from robustlib.data.fields import text_of
+from robustlib.data.gathering import Candidate
 from robustlib.data.images import LazyImage
-from robustlib.data.question import Question, label_of
+from robustlib.data.question import FieldError, Question, label_of
 from robustlib.errors import InvalidValueError, RobustlibError, UnknownNameError
 
 _LETTERS = "ABCDE"
 _LONGEST_INDEX = 64  # characters; every picture has more
 _COLUMNS = ("index", "question", "A", "B", "image")
+_TURN = 1_000_000
 _ROWS_AT_ONCE = 256
 
 
-def load(path: Path, split: str) -> tuple[Question, ...]:
-    """Return the questions of a file, in its order; a hint stands on a line before its question.
+def load(path: Path, split: str) -> Iterator[Candidate]:
+    """Yield the questions of a file, in its order; a hint stands on a line before its question.
 
     Args:
         path: a TSV file.
@@ -30,20 +34,21 @@ def load(path: Path, split: str) -> tuple[Question, ...]:
 
     Raises:
         RobustlibError: the file cannot be read.
-        InvalidValueError: a column is missing, an answer is no letter of an option, or an image neither base64 nor the
-            index of a row that has one.
+        InvalidValueError: a column is missing.
         UnknownNameError: no row is of that split.
     """
     rows, pictures = [], {}
-    for row in _rows(path):
+    for number, row in enumerate(_rows(path), 1):
         if len(row["image"]) > _LONGEST_INDEX:
-            pictures[row["index"]] = _decode(row)
+            pictures[row["index"]] = row["image"]
             row["image"] = row["index"]
-        rows.append(row)
-    wanted = [row for row in rows if row.get("split", split) == split]
+        rows.append((number, row))
+    wanted = [(number, row) for number, row in rows if row.get("split", split) == split]
     if not wanted:
-        raise UnknownNameError(f"split of {path}:", split, {row["split"] for row in rows if "split" in row})
-    return tuple(_question(row, pictures) for row in wanted)
+        raise UnknownNameError(f"split of {path}:", split, {row["split"] for _, row in rows if "split" in row})
+    decode = lru_cache(maxsize=None)(_decode)
+    for number, row in wanted:
+        yield Candidate(path, number, partial(_question, row, pictures, decode))
 
 
 def _rows(path: Path) -> Iterator[dict[Any, str]]:
@@ -61,28 +66,37 @@ def _rows(path: Path) -> Iterator[dict[Any, str]]:
         raise RobustlibError(f"Cannot read the MMBench file {path}: {error}.") from error
 
 
-def _decode(row: dict[str, str]) -> bytes:
-    try:
-        return base64.b64decode(row["image"], validate=True)
-    except binascii.Error as error:
-        raise InvalidValueError(f"Question {row['index']}: its image is not valid base64 ({error}).") from error
+def _decode(picture: str) -> LazyImage:
+    image = LazyImage(base64.b64decode("".join(picture.split()), validate=True))
+    image.check()
+    return image
 
 
-def _question(row: dict[str, str], pictures: dict[str, bytes]) -> Question:
+def _picture(row: dict[str, str], pictures: dict[str, str], decode: Callable[[str], LazyImage]) -> LazyImage:
     if row["image"] not in pictures:
-        raise InvalidValueError(f"Question {row['index']}: its image is {row['image']!r}, but no such row holds one.")
-    picture = pictures[row["image"]]
+        raise FieldError("image", f"Question {row['index']}: its image is {row['image']!r}, but no such row holds one.")
+    try:
+        return decode(pictures[row["image"]])
+    except binascii.Error as error:
+        raise FieldError("image", f"Question {row['index']}: its image is not valid base64 ({error}).") from error
+    except RobustlibError as error:
+        raise FieldError("image", f"Question {row['index']}: {error}") from error
+
+
+def _question(row: dict[str, str], pictures: dict[str, str], decode: Callable[[str], LazyImage]) -> Question:
+    picture = _picture(row, pictures, decode)
     options = {letter: row[letter] for letter in _LETTERS if row.get(letter)}
     answer = row.get("answer", "")
     return Question(
-        id=row["index"],
-        image=LazyImage(picture),
-        image_id=sha256(picture).hexdigest()[:16],
-        text="\n".join(filter(None, [row.get("hint"), row["question"]])),
+        id=text_of(row, "index"),
+        image=picture,
+        image_id=picture.digest()[:16],
+        text="\n".join(filter(None, [row.get("hint"), text_of(row, "question")])),
         kind="choice",
         options=tuple(options.values()),
         label=label_of(answer, options, row["index"]) if answer else -1,
         answers=(options[answer],) if answer else (),
         category=row.get("category", ""),
         dataset="mmbench",
+        meta={"circle": str(int(row["index"]) % _TURN)} if row["index"].isdigit() else {},
     )

@@ -7,35 +7,33 @@ models are shown every question's options; the benchmark's own prompt leaves the
 import ast
 import re
 from collections.abc import Iterator
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
+from robustlib.data.gathering import Candidate
 from robustlib.data.images import LazyImage
-from robustlib.data.question import Question, label_of
-from robustlib.errors import InvalidValueError, RobustlibError, UnknownNameError
+from robustlib.data.parquet import ParquetRow, parquet_rows
+from robustlib.data.question import FieldError, Question, label_of
+from robustlib.errors import RobustlibError, UnknownNameError
 
 VISION_TEXT = "Answer the multiple-choice question in the image."
 """Ours: the configuration vision has no text."""
 _COLUMNS = {"id", "options", "answer", "subject"}
-_ROWS_AT_ONCE = 64
 _NAMED = re.compile(r"<image (\d+)>")
 
 
-def load(path: Path, split: str) -> tuple[Question, ...]:
-    """Return the questions of a Parquet file, or of all such files in a folder by name.
+def load(path: Path, split: str) -> Iterator[Candidate]:
+    """Yield the questions of a Parquet file, or of all such files in a folder by name.
 
     A question's images are those that its text and then its options name, as ``<image 4>``, in that order, with the
     names numbered anew to match; where it names none, all that it has.
 
     Raises:
         RobustlibError: there is no file, or it cannot be read.
-        InvalidValueError: a column is missing, the options are no list of texts, the answer is no letter of one, or an
-            image is not in the file.
+        InvalidValueError: a column is missing.
         UnknownNameError: another split than "test", the only one.
     """
     if split != "test":
@@ -43,34 +41,25 @@ def load(path: Path, split: str) -> tuple[Question, ...]:
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     if not files:
         raise RobustlibError(f"There is no Parquet file in {path}.")
-    return tuple(_question(row) for file in files for row in _rows(file))
+    for file in files:
+        for row in parquet_rows(file, "MMMU-Pro", _COLUMNS):
+            yield Candidate(file, row.number, partial(_question, row))
 
 
-def _rows(file: Path) -> Iterator[dict[str, Any]]:
-    try:
-        with pq.ParquetFile(file) as table:
-            absent = sorted(_COLUMNS - set(table.schema_arrow.names))
-            if absent:
-                raise InvalidValueError(f"{file} is no MMMU-Pro file: it lacks the columns {absent}.")
-            for batch in table.iter_batches(_ROWS_AT_ONCE):
-                yield from batch.to_pylist()
-    except (OSError, pa.ArrowException) as error:
-        raise RobustlibError(f"Cannot read the MMMU-Pro file {file}: {error}.") from error
-
-
-def _question(row: dict[str, Any]) -> Question:
+def _question(found: ParquetRow) -> Question:
+    row = found.values
     texts = [row.get("question", VISION_TEXT), *_options(row)]
     named = [f"image_{number}" for number in dict.fromkeys(_NAMED.findall("\n".join(texts)))]
     names = named or [name for name in row if re.fullmatch(r"image(_\d)?", name) and row[name]] or ["image"]
     text, *options = (
         _NAMED.sub(lambda name: f"<image {names.index(f'image_{name[1]}') + 1}>", original) for original in texts
     )
-    images = [_image(row, name) for name in names]
+    images = [_image(found, name) for name in names]
     label = label_of(row["answer"], ascii_uppercase[: len(options)], row["id"])
     return Question(
         id=row["id"],
-        image=LazyImage(images[0]),
-        image_id=sha256(b"".join(images)).hexdigest()[:16],
+        image=images[0][0],
+        image_id=sha256(b"".join(digest for _, digest in images)).hexdigest()[:16],
         text=text,
         kind="choice",
         options=tuple(options),
@@ -78,7 +67,7 @@ def _question(row: dict[str, Any]) -> Question:
         answers=(options[label],),
         category=row["subject"],
         dataset="mmmu_pro",
-        more_images=tuple(map(LazyImage, images[1:])),
+        more_images=tuple(image for image, _ in images[1:]),
     )
 
 
@@ -88,12 +77,12 @@ def _options(row: dict[str, Any]) -> list[str]:
     except (ValueError, SyntaxError):
         options = None
     if not isinstance(options, list) or not all(isinstance(option, str) for option in options):
-        raise InvalidValueError(f"Question {row['id']}: options must be a list of texts, got {row['options']!r}.")
+        raise FieldError("options", f"Question {row['id']}: options must be a list of texts, got {row['options']!r}.")
     return options
 
 
-def _image(row: dict[str, Any], name: str) -> bytes:
-    encoded = (row.get(name) or {}).get("bytes")
-    if not encoded:
-        raise InvalidValueError(f"Question {row['id']}: its {name} is not in the file.")
-    return bytes(encoded)
+def _image(found: ParquetRow, name: str) -> tuple[LazyImage, bytes]:
+    try:
+        return found.image(name)
+    except FieldError as error:
+        raise FieldError(name, f"Question {found.values['id']}: {error.reason}") from error

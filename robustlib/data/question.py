@@ -66,13 +66,22 @@ class Question:
             raise RobustlibError(f"Question {self.id}: {error}") from error
 
 
+class FieldError(InvalidValueError):
+    """A field of a data file's row that is not as it should be."""
+
+    def __init__(self, field: str, reason: str) -> None:
+        super().__init__(f"field {field!r}: {reason}")
+        self.field = field
+        self.reason = reason
+
+
 def label_of(letter: str, letters: Iterable[str], question_id: str) -> int:
     """Return the place of the right option's letter among the letters that the options have.
 
     Raises:
-        InvalidValueError: it is none of them; the message names the question.
+        FieldError: it is none of them; the message names the question.
     """
     places = list(letters)
     if letter not in places:
-        raise InvalidValueError(f"Question {question_id}: the answer must be one of {places}, got {letter!r}.")
+        raise FieldError("answer", f"Question {question_id}: the answer must be one of {places}, got {letter!r}.")
     return places.index(letter)

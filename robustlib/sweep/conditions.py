@@ -33,11 +33,14 @@ class Condition:
         """The corruption that images go through, ``suite/name``; "" for none."""
         return f"{self.suite}/{self.variant}" if self.suite else ""
 
+    @property
+    def asks_once(self) -> bool:
+        """Whether each question is asked once, as it stands."""
+        return self.family in ("clean", "no_image", "corruption")
+
 
 CLEAN = Condition(suite="", family="clean", variant="clean", severity=0)
 NO_IMAGE = Condition(suite="", family="no_image", variant="no_image", severity=0)
-_WHOLE = ("clean", "no_image", "corruption")
-"""Families that ask each question once."""
 
 
 class Item(NamedTuple):
@@ -100,7 +103,7 @@ def describe_condition(condition: Condition, questions: Sequence[Question], base
     Raises:
         InvalidValueError: as `items_of`.
     """
-    some = questions[:1] if condition.family in _WHOLE else questions
+    some = questions[:1] if condition.asks_once else questions
     operations = {(variant.operation, strength(variant)) for variant in _variants(some, condition, base_seed)}
     described = [_describe_operation(*operation) for operation in sorted(operations) if operation[0]]
     return asdict(condition) | {"operations": described}
@@ -116,7 +119,7 @@ def _sample_seed(base_seed: int, place: int) -> int:
 
 
 def _variants(questions: Sequence[Question], condition: Condition, base_seed: int) -> Sequence[Variant]:
-    if condition.family in _WHOLE:
+    if condition.asks_once:
         return [_show_whole(question, condition) for question in questions]
     return perturb(questions, condition.family, base_seed)
 

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
-from robustlib.data import Dataset, load_dataset
+from robustlib.data import Dataset
 from robustlib.data.sampling import stratified
 from robustlib.errors import InvalidValueError
 from robustlib.sweep.conditions import CLEAN
-from robustlib.sweep.plan import make_plan, plan_jobs
+from robustlib.sweep.plan import load_choice, make_plan, plan_jobs, whole
 from robustlib.sweep.profile import Profile
 from robustlib.sweep.run import run_sweep
 
@@ -32,12 +32,13 @@ def run_held_out(profile: Profile, out: str | Path, times: int) -> Path:
         FailedAnswersError, RobustlibError, OSError: see `run_sweep`.
     """
     clean = replace(profile, name=f"{profile.name} (held out)", suites=(), families=(), no_image=False)
-    plan = make_plan(clean)
+    folder = Path(out) / HELD_OUT
+    plan = make_plan(clean, folder)
     datasets = [
-        _held_out(load_dataset(choice.name, choice.split), evaluated, times, profile.sampling_seed)
+        _held_out(load_choice(whole(choice), profile, folder), evaluated, times, profile.sampling_seed)
         for choice, evaluated in zip(profile.datasets, plan.datasets.values(), strict=True)
     ]
-    return run_sweep(plan_jobs(clean, datasets, plan.models, [CLEAN]), Path(out) / HELD_OUT)
+    return run_sweep(plan_jobs(clean, datasets, plan.models, [CLEAN]), folder)
 
 
 def _held_out(whole: Dataset, evaluated: Dataset, times: int, seed: int) -> Dataset:

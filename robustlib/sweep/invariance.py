@@ -15,13 +15,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from robustlib.data import Dataset, Question, load_dataset
+from robustlib.data import Dataset, Question
 from robustlib.errors import InvalidValueError
 from robustlib.files import write_atomically
 from robustlib.models import load_model
 from robustlib.models.base import Model, Prompt
 from robustlib.sweep.asking import ask
 from robustlib.sweep.engines import run_local
+from robustlib.sweep.plan import load_choice, whole
 from robustlib.sweep.profile import Profile
 from robustlib.sweep.store import StoreError
 
@@ -60,7 +61,7 @@ def run_invariance(profile: Profile, out: str | Path, questions: int) -> Path:
         if models[choice.column].describe()["dtype"] == "float32"
     }
     samples = [
-        _sample(load_dataset(choice.name, choice.split), min(questions, choice.rows or questions))
+        _sample(load_choice(whole(choice), profile, out), min(questions, choice.rows or questions))
         for choice in profile.datasets
     ]
     asked = pd.concat([ask_invariance(models, half, sample, profile.batch_size) for sample in samples])

@@ -12,7 +12,8 @@ from platform import python_version
 from typing import Any
 
 from robustlib.data import Dataset, load_dataset
-from robustlib.data.sampling import stratified
+from robustlib.data.gathering import pack
+from robustlib.data.sampling import image_places, stratified
 from robustlib.errors import InvalidValueError
 from robustlib.models import load_model
 from robustlib.models.base import Model
@@ -27,6 +28,8 @@ from robustlib.sweep.conditions import (
 from robustlib.sweep.profile import DatasetChoice, Profile
 from robustlib.sweep.store import SCHEMA_VERSION, canonical_json
 
+BAD_ROWS = "bad_rows"
+"""Folder of the lists of rows that were left out, within that of the sweep."""
 _PACKAGE = Path(__file__).parents[1]
 _ROOMS = ("data", "perturbations", "corruptions", "models", "scoring", "sweep")
 _LIBRARIES = ("robustlib", "numba", "numpy", "pillow", "pyarrow", "scipy", "tokenizers", "torch", "transformers")
@@ -69,17 +72,54 @@ class Plan:
     """In the order of data sets, then of conditions, then of models."""
 
 
-def make_plan(profile: Profile) -> Plan:
+def make_plan(profile: Profile, out: str | Path = ".") -> Plan:
     """Load what a profile names and plan its jobs.
+
+    Args:
+        profile: the profile.
+        out: folder for the lists of bad rows, if the profile skips them; see `load_choice`.
 
     Raises:
         UnknownNameError: a data set, split, model, suite or family that does not exist.
         RobustlibError: an image or a model cannot be read.
     """
     conditions = profile_conditions(profile)
-    datasets = [_load(choice, profile.sampling_seed) for choice in profile.datasets]
+    datasets = [load_choice(choice, profile, out) for choice in profile.datasets]
     models = {choice.column: load_model(choice.name, **choice.settings) for choice in profile.models}
     return plan_jobs(profile, datasets, models, conditions)
+
+
+def load_choice(choice: DatasetChoice, profile: Profile, out: str | Path) -> Dataset:
+    """Load the questions that a profile takes of a data set.
+
+    Args:
+        choice: one of the profile's, or another choice of the same data.
+        profile: gives the seed, and says whether bad rows of a file are left out.
+        out: where those are listed, in the folder `BAD_ROWS`: see `robustlib.load_dataset`.
+
+    Raises:
+        UnknownNameError, InvalidValueError, RobustlibError: see `robustlib.load_dataset`.
+    """
+    seed = profile.sampling_seed
+    listed = list_of_bad_rows(choice, out) if profile.skip_bad else None
+    dataset = load_dataset(choice.name, choice.split, choice.fraction or 1.0, seed, listed)
+    if choice.images is not None:
+        places = image_places([question.image_id for question in dataset], choice.images, seed)
+        return replace(dataset, questions=pack(dataset.questions[place] for place in places))
+    if choice.rows is None or choice.rows >= len(dataset):
+        return dataset
+    return replace(dataset, questions=stratified(dataset.questions, choice.rows / len(dataset), seed))
+
+
+def list_of_bad_rows(choice: DatasetChoice, out: str | Path) -> Path:
+    """Return the file within a sweep's folder that lists the bad rows of a data set, if they are skipped."""
+    known, _, path = choice.name.partition(":")
+    return Path(out, BAD_ROWS, f"{_file_name(f'{known}/{Path(path).stem}/{choice.split}')}.jsonl")
+
+
+def whole(choice: DatasetChoice) -> DatasetChoice:
+    """Return the choice of all questions of the same data."""
+    return DatasetChoice(choice.name, choice.split)
 
 
 def profile_conditions(profile: Profile) -> list[Condition]:
@@ -140,13 +180,6 @@ def code_hash() -> str:
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the libraries that have a part in a shard's content."""
     return {"python": python_version(), **{name: version(name) for name in _LIBRARIES}}
-
-
-def _load(choice: DatasetChoice, seed: int) -> Dataset:
-    dataset = load_dataset(choice.name, choice.split, choice.fraction or 1.0, seed)
-    if choice.rows is None or choice.rows >= len(dataset):
-        return dataset
-    return replace(dataset, questions=stratified(dataset.questions, choice.rows / len(dataset), seed))
 
 
 def _key(dataset: Dataset) -> str:

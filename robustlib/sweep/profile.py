@@ -12,7 +12,7 @@ from robustlib.sweep.conditions import SEEDINGS, Seeding
 
 @dataclass(frozen=True)
 class DatasetChoice:
-    """The questions of one split, all of them unless `fraction` or `rows` says how many."""
+    """The questions of one split, all of them unless `fraction`, `rows` or `images` says how many."""
 
     name: str
     """A name of `robustlib.data.list_datasets()`."""
@@ -22,6 +22,8 @@ class DatasetChoice:
     """Share of the questions, stratified by category, in (0, 1]."""
     rows: int | None = None
     """Number of questions instead, stratified likewise; all of them if there are no more."""
+    images: int | None = None
+    """Number of images instead, each with all its questions; all of them if there are no more."""
 
 
 @dataclass(frozen=True)
@@ -73,15 +75,18 @@ class Profile:
     """Questions a model answers in one call."""
     scoring: Form = "official"
     """Form of VQA accuracy of questions without options: official or simple."""
+    skip_bad: bool = False
+    """Whether bad rows of a data file are left out, and listed beside the predictions; else they are an error."""
 
     def __post_init__(self) -> None:
         _check(f"Profile {self.name}", self, _RULES)
         for dataset in self.datasets:
             _check(f"Profile {self.name}, data set {dataset.name!r}", dataset, _DATASET_RULES)
-            if dataset.fraction is not None and dataset.rows is not None:
+            given = [value for value in (dataset.fraction, dataset.rows, dataset.images) if value is not None]
+            if len(given) > 1:
                 raise InvalidValueError(
-                    f"Profile {self.name}, data set {dataset.name!r}: fraction or rows, not both, "
-                    f"got {dataset.fraction!r} and {dataset.rows!r}."
+                    f"Profile {self.name}, data set {dataset.name!r}: one of fraction, rows and images, "
+                    f"got {' and '.join(map(repr, given))}."
                 )
         for model in self.models:
             _check(f"Profile {self.name}, model {model.name!r}", model, _MODEL_RULES)
@@ -125,6 +130,8 @@ def _are_settings(value: Mapping[str, object]) -> bool:
 
 
 _NAME = ("a name", _is_text)
+_FLAG = ("true or false", lambda value: isinstance(value, bool))
+_COUNT = ("a whole number from 1", lambda value: value is None or _is_whole(value, least=1))
 _SEED = ("a whole number from 0 to 2**64 - 1", _is_whole)
 _RULES: Rules = {
     "name": _NAME,
@@ -143,17 +150,19 @@ _RULES: Rules = {
         partial(_is_set_of, partial(_is_whole, least=1, most=5), least=1),
     ),
     "families": ("a list of different names", partial(_is_set_of, _is_text)),
-    "no_image": ("true or false", lambda value: isinstance(value, bool)),
+    "no_image": _FLAG,
     "base_seed": _SEED,
     "seeding": (f"one of {', '.join(SEEDINGS)}", lambda value: value in SEEDINGS),
     "batch_size": ("a whole number from 1", partial(_is_whole, least=1)),
     "scoring": (f"one of {', '.join(FORMS)}", lambda value: value in FORMS),
+    "skip_bad": _FLAG,
 }
 _DATASET_RULES: Rules = {
     "name": _NAME,
     "split": _NAME,
     "fraction": ("a number above 0 and up to 1", lambda value: value is None or _is_share(value)),
-    "rows": ("a whole number from 1", lambda value: value is None or _is_whole(value, least=1)),
+    "rows": _COUNT,
+    "images": _COUNT,
 }
 _MODEL_RULES: Rules = {
     "name": _NAME,

@@ -1,5 +1,6 @@
 """Profiles as small TOML files."""
 
+import os
 import tomllib
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -21,8 +22,9 @@ def load_profile(name: str) -> Profile:
     """Load a profile by its name, or a profile file of your own by its path.
 
     The keys of the file are the fields of `Profile`; those with a default may be left out. Each data set is a table
-    ``[[datasets]]`` with the fields of `DatasetChoice`. A model is a name, or a table with ``name``, perhaps ``label``,
-    and the settings of its adapter.
+    ``[[datasets]]`` with the fields of `DatasetChoice`; a relative path in its name, such as "jsonl:mine.jsonl", starts
+    at the folder of the profile, and in a profile that comes with robustlib at the folder that holds the package. A
+    model is a name, or a table with ``name``, perhaps ``label``, and the settings of its adapter.
 
     Args:
         name: one of `list_profiles()`, or a path that ends in ``.toml``.
@@ -34,13 +36,13 @@ def load_profile(name: str) -> Profile:
             the file and the key.
     """
     if name.endswith(".toml"):
-        return _read(name, Path(name))
+        return _read(name, Path(name), Path(name).parent)
     if name not in list_profiles():
         raise UnknownNameError("profile", name, list_profiles())
-    return _read(name, _FOLDER / f"{name}.toml")
+    return _read(name, _FOLDER / f"{name}.toml", Path(os.path.relpath(_FOLDER.parents[2])))
 
 
-def _read(name: str, path: Path) -> Profile:
+def _read(name: str, path: Path, data: Path) -> Profile:
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -51,7 +53,7 @@ def _read(name: str, path: Path) -> Profile:
     fitted = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
     if _are_tables(fitted.get("datasets")):
         fitted["datasets"] = tuple(
-            _fit(DatasetChoice, table, f"[[datasets]] of {where}") for table in fitted["datasets"]
+            _fit(DatasetChoice, _at(data, table), f"[[datasets]] of {where}") for table in fitted["datasets"]
         )
     if isinstance(fitted.get("models"), tuple):
         fitted["models"] = tuple(_model(entry, where) for entry in fitted["models"])
@@ -60,6 +62,12 @@ def _read(name: str, path: Path) -> Profile:
 
 def _are_tables(value: object) -> bool:
     return isinstance(value, tuple) and all(isinstance(table, dict) for table in value)
+
+
+def _at(folder: Path, table: dict[str, Any]) -> dict[str, Any]:
+    """Return the table of a data set with the path in its name, if there is one, as seen from here."""
+    known, _, path = str(table.get("name", "")).partition(":")
+    return table | {"name": f"{known}:{folder / path}"} if path not in ("", "hub") else table
 
 
 def _model(entry: object, where: str) -> object:

@@ -59,8 +59,8 @@ def run_sweep(
     if workers is not None and workers < 1:
         raise InvalidValueError(f"workers must be at least 1, got {workers}.")
     run = find_engine(engine)
-    plan = _as_plan(profile_or_plan)
     folder = Path(out)
+    plan = _as_plan(profile_or_plan, folder)
     with exclusive(folder):
         _remove_leftovers(folder)
         _make_missing_shards(plan, folder, run, workers)
@@ -69,10 +69,10 @@ def run_sweep(
     return manifest
 
 
-def _as_plan(profile_or_plan: str | Profile | Plan) -> Plan:
+def _as_plan(profile_or_plan: str | Profile | Plan, out: Path) -> Plan:
     if isinstance(profile_or_plan, Plan):
         return profile_or_plan
-    return make_plan(profile_or_plan if isinstance(profile_or_plan, Profile) else load_profile(profile_or_plan))
+    return make_plan(profile_or_plan if isinstance(profile_or_plan, Profile) else load_profile(profile_or_plan), out)
 
 
 def _remove_leftovers(out: Path) -> None:

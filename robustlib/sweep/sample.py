@@ -13,6 +13,8 @@ from robustlib.models import load_model
 from robustlib.models.base import Answer, Model, Prompt
 from robustlib.sweep.asking import ask
 from robustlib.sweep.conditions import CLEAN, Condition, items_of
+from robustlib.sweep.plan import list_of_bad_rows
+from robustlib.sweep.profile import DatasetChoice
 from robustlib.sweep.rows import make_rows
 from robustlib.sweep.showing import prompts_by_picture
 from robustlib.sweep.store import read_manifest
@@ -64,8 +66,9 @@ def measure_speeds(out: str | Path, count: int = 64) -> pd.DataFrame:
         RobustlibError: the sweep is not whole, or a model cannot be loaded or fails at a question.
     """
     profile = read_manifest(out)["profile"]
-    first = profile["datasets"][0]
-    sample = _draw(load_dataset(first["name"], first["split"]), count, profile["sampling_seed"])
+    first = DatasetChoice(**profile["datasets"][0])
+    listed = list_of_bad_rows(first, out) if profile["skip_bad"] else None
+    sample = _draw(load_dataset(first.name, first.split, skip_bad=listed), count, profile["sampling_seed"])
     items = items_of(sample.questions, CLEAN, profile["base_seed"], profile["seeding"])
     prompts = [prompt for _, prompt in prompts_by_picture(items)]
     rows = []

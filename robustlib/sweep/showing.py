@@ -20,7 +20,7 @@ def prompts_by_picture(items: Sequence[Item]) -> Iterator[tuple[int, Prompt]]:
     """
     places_of: defaultdict[Hashable, list[int]] = defaultdict(list)
     for place, item in enumerate(items):
-        places_of[_picture(item)].append(place)
+        places_of[picture_of(item)].append(place)
     for places in places_of.values():
         images = _show(items[places[0]])
         for place in places:
@@ -28,7 +28,7 @@ def prompts_by_picture(items: Sequence[Item]) -> Iterator[tuple[int, Prompt]]:
             yield place, Prompt(images[0] if images else None, question.text, question.options, tuple(images[1:]))
 
 
-def _picture(item: Item) -> Hashable:
+def picture_of(item: Item) -> Hashable:
     """Return what tells the images of an item from others once they are shown."""
     variant = item.variant
     change = (variant.operation, strength(variant), item.seed) if variant.operation else ()

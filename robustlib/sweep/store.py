@@ -67,11 +67,16 @@ def write_shard(path: Path, rows: pa.Table, identity: Mapping[str, Any]) -> None
         rows: a table with the columns of `SCHEMA`.
         identity: everything that could change the rows, as JSON values; kept in the file's metadata.
     """
+    write_atomically(path, shard_bytes(rows, identity))
+
+
+def shard_bytes(rows: pa.Table, identity: Mapping[str, Any]) -> bytes:
+    """Return a shard as the bytes of its file; see `write_shard`."""
     metadata = {_METADATA_KEY: canonical_json(identity)}
     buffer = io.BytesIO()
     table = rows.cast(SCHEMA).replace_schema_metadata(metadata)
     pq.write_table(table, buffer, compression="zstd", write_page_checksum=True, write_statistics=False)
-    write_atomically(path, buffer.getvalue())
+    return buffer.getvalue()
 
 
 def read_shard(path: Path, columns: Sequence[str] | None = None) -> pa.Table:

@@ -11,7 +11,7 @@ from robustlib.data import Dataset, list_datasets, load_dataset
 from robustlib.data.easy_vqa import SHAPES
 from robustlib.data.images import LazyImage
 from robustlib.data.question import Question
-from robustlib.data.sampling import largest_remainder, stratified
+from robustlib.data.sampling import image_places, largest_remainder, stratified
 from robustlib.errors import InvalidValueError, UnknownNameError
 
 
@@ -141,6 +141,21 @@ def test_stratified_keeps_shares_and_order(categories: list[str], fraction: floa
     assert [question for question in questions if question in set(kept)] == list(kept)
     counts, whole = Counter(q.category for q in kept), Counter(categories)
     assert all(abs(counts[name] - total * whole[name] / len(questions)) < 1 for name in whole)
+
+
+@given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=40), st.integers(1, 5), st.integers(0, 9))
+def test_images_are_drawn_whole_and_in_order(images: list[str], count: int, seed: int) -> None:
+    places = image_places(images, count, seed)
+    kept = {images[place] for place in places}
+    assert len(kept) == min(count, len(set(images)))
+    assert places == [place for place, image in enumerate(images) if image in kept]
+    renamed = [f"image {image}" for image in images]
+    assert image_places(renamed, count, seed) == places == image_places(images, count, seed)
+
+
+def test_the_seed_decides_which_images_are_drawn() -> None:
+    images = [str(number // 3) for number in range(300)]
+    assert len({tuple(image_places(images, 2, seed)) for seed in range(20)}) > 15
 
 
 def test_the_largest_remainder_wins_and_ties_go_to_the_earlier() -> None:

@@ -87,6 +87,23 @@ def test_mmbench_is_read_as_it_is_written(tmp_path: Path) -> None:
     assert last.category == "colour"
 
 
+def test_base64_may_have_line_breaks_and_circles_are_told(tmp_path: Path) -> None:
+    encoded = in_base64(10)
+    wrapped = "\n".join(encoded[start : start + 76] for start in range(0, len(encoded), 76)) + "\n"
+    broken, plain = mmbench(tmp_path, mmbench_rows({"image": wrapped})), mmbench(tmp_path, mmbench_rows())
+    assert [question.image_id for question in broken] == [question.image_id for question in plain]
+    assert [question.meta["circle"] for question in plain] == ["7", "7", "8", "9"]
+
+
+def test_up_to_seven_images_stand_in_one_question(tmp_path: Path) -> None:
+    images = {f"image_{number}": {"bytes": picture(number), "path": None} for number in range(1, 8)}
+    text = " ".join(f"<image {number}>" for number in (7, 1, 2, 3, 4, 5, 6))
+    (question,) = mmmu_pro(tmp_path, STANDARD | images | {"question": text, "options": repr(TEN[:4]), "answer": "D"})
+    assert shades(question) == [7, 1, 2, 3, 4, 5, 6]
+    assert question.text == " ".join(f"<image {number}>" for number in range(1, 8))
+    assert (len(question.options), question.label) == (4, 3)
+
+
 def test_mmbench_test_questions_have_no_right_answer(tmp_path: Path) -> None:
     (question,) = mmbench(tmp_path, mmbench_rows(), "test")
     assert (question.id, question.label, question.answers, question.options) == ("10", -1, (), ("yes", "no"))
@@ -217,7 +234,7 @@ def test_files_that_cannot_be_read_are_named(name: str, content: bytes | None, t
 
 
 def test_data_sets_in_files_are_listed_and_want_a_path() -> None:
-    assert list_datasets() == ["easy_vqa", "easy_vqa_choice", "mmbench:PATH", "mmmu_pro:PATH"]
+    assert {"easy_vqa", "easy_vqa_choice", "mmbench:PATH", "mmmu_pro:PATH", "vqav2:PATH"} <= set(list_datasets())
     for name in ("mmbench", "mmbench:", "mmbnch:file.tsv", "easy_vqa:file"):
         with pytest.raises(UnknownNameError, match="Unknown data set"):
             load_dataset(name, "test")

@@ -28,7 +28,7 @@ EVERYTHING = ("captions", "shape", "colour", "presence")
 
 @pytest.fixture(scope="module")
 def questions() -> tuple[Question, ...]:
-    return load_dataset("easy_vqa", "train", 0.02).questions
+    return tuple(load_dataset("easy_vqa", "train", 0.02))
 
 
 def generator(seed: int = 0) -> torch.Generator:

@@ -22,7 +22,7 @@ CATEGORIES = ("shape", "colour", "presence")
 
 @pytest.fixture(scope="module")
 def questions() -> tuple[Question, ...]:
-    return load_dataset("easy_vqa", "train", 0.005).questions
+    return tuple(load_dataset("easy_vqa", "train", 0.005))
 
 
 @pytest.fixture(scope="module")

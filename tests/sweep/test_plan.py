@@ -121,8 +121,8 @@ def test_a_profile_is_planned_with_its_conditions_models_and_questions(monkeypat
         loaded.append((name, settings))
         return PixelModel(f"{name} {settings}")
 
-    def load_toys(name: str, split: str, fraction: float, seed: int) -> Dataset:
-        assert (name, fraction, seed) == ("toy", 1.0, 7)
+    def load_toys(name: str, split: str, fraction: float, seed: int, skip_bad: object) -> Dataset:
+        assert (name, fraction, seed, skip_bad) == ("toy", 1.0, 7, None)
         return replace(toy_dataset(), split=split)
 
     monkeypatch.setattr(plan, "load_model", load)

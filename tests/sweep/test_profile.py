@@ -1,5 +1,8 @@
+import json
 import re
+from collections import Counter
 from dataclasses import asdict, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -7,11 +10,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import robustlib
+from robustlib.data import list_datasets
 from robustlib.errors import InvalidValueError, RobustlibError, UnknownNameError
+from robustlib.models.names import locate
+from robustlib.models.registry import ADAPTERS, CHAT, Adapter, find_scheme
+from robustlib.models.settings import check_settings
 from robustlib.sweep import DatasetChoice, ModelChoice, Profile, list_profiles, load_profile
 from robustlib.sweep.plan import profile_conditions
 from tests.sweep.toys import PROFILE
 
+FAMILIES = {
+    "dandelin/vilt-b32-finetuned-vqa": "vilt",
+    "Salesforce/blip-vqa-base": "blip",
+    "hfl/vle-base-for-vqa": "vle",
+}
+"""Of checkpoints on the hub; those of the other profiles are chat models."""
 TOY = """
 models = ["toy/mean", "toy/corner"]
 suites = ["imagenet_c"]
@@ -33,6 +47,7 @@ seeding = "sample"
 sampling_seed = 0
 batch_size = 8
 scoring = "simple"
+skip_bad = true
 
 [[datasets]]
 name = "toy"
@@ -65,6 +80,7 @@ def test_a_profile_means_what_its_file_says(tmp_path: Path) -> None:
         seeding="sample",
         batch_size=8,
         scoring="simple",
+        skip_bad=True,
     )
 
 
@@ -90,6 +106,42 @@ def test_every_suite_and_family_of_a_profile_of_the_package_exists(name: str) ->
 )
 def test_the_pocket_profile_of_a_document_has_all_its_conditions(document: str, conditions: int) -> None:
     assert len(profile_conditions(load_profile(f"pocket/{document}"))) == conditions
+
+
+def adapter_of(name: str) -> Adapter:
+    scheme = find_scheme(name)
+    if scheme:
+        return scheme[0]
+    config = Path(locate(name)) / "config.json"
+    family = json.loads(config.read_text())["model_type"] if config.exists() else FAMILIES.get(name, "")
+    return ADAPTERS.get(family, CHAT)
+
+
+@pytest.mark.parametrize("name", list_profiles())
+def test_every_data_set_and_model_of_a_profile_of_the_package_can_be_named(name: str) -> None:
+    profile = load_profile(name)
+    for dataset in profile.datasets:
+        known, _, path = dataset.name.partition(":")
+        assert (f"{known}:PATH" if path else known) in list_datasets()
+    for model in profile.models:
+        adapter = adapter_of(model.name)
+        module, _, class_name = adapter.path.partition(":")
+        check_settings(getattr(import_module(module), class_name), model.settings)
+        assert model.settings.get("mode", adapter.modes[0]) in adapter.modes
+
+
+def test_the_full_profiles_are_the_papers_own_experiments() -> None:
+    first, second, third = (load_profile(f"full/{name}") for name in ("vqa-bench", "vlm-robustbench", "laya"))
+    assert [len(profile_conditions(profile)) for profile in (first, second, third)] == [1 + 14 * 5, 135, 1 + 12]
+    assert [model.column for model in first.models] == ["ViLT", "BLIP", "VLE", "PNP"]
+    assert first.datasets[0].images == 3000
+    assert [choice.rows for choice in second.datasets] == [869, 532]
+    assert len({model.name for model in second.models}) == 11
+    modes = Counter(model.settings["mode"] for model in second.models)
+    assert modes == {"direct": 9, "cot": 2, "thinking": 2}
+    assert (second.base_seed, second.sampling_seed, second.seeding) == (1234, 42, "sample")
+    assert [choice.rows for choice in third.datasets] == [300] * 7
+    assert third.sampling_seed == 0
 
 
 def test_unknown_profiles_and_missing_files_are_told(tmp_path: Path) -> None:
@@ -153,6 +205,7 @@ WRONG_VALUES = [
     ("batch_size", "64"),
     ("scoring", "oficial"),
     ("scoring", ["official"]),
+    ("skip_bad", 1),
 ]
 
 
@@ -167,6 +220,7 @@ WRONG_CHOICES = [
     ("split", DatasetChoice("toy", 3), 3),  # type: ignore[arg-type]  # here and below the mistake under test
     *(("fraction", DatasetChoice("toy", "test", value), value) for value in (0, 1.5, True, "1", float("nan"))),  # type: ignore[arg-type]
     *(("rows", DatasetChoice("toy", "test", rows=value), value) for value in (0, True, 2.0)),  # type: ignore[arg-type]
+    *(("images", DatasetChoice("toy", "test", images=value), value) for value in (0, True, 2.0)),  # type: ignore[arg-type]
     ("name", ModelChoice(["toy/mean"]), ["toy/mean"]),  # type: ignore[arg-type]
     ("label", ModelChoice("toy/mean", 3), 3),  # type: ignore[arg-type]
     ("settings", ModelChoice("toy/mean", settings={"mode": ["cot"]}), {"mode": ["cot"]}),
@@ -182,9 +236,28 @@ def test_a_wrong_value_of_a_choice_is_named_with_its_owner(key: str, choice: Any
         replace(PROFILE, **changes)
 
 
-def test_a_fraction_and_a_number_of_rows_are_one_too_many() -> None:
-    with pytest.raises(InvalidValueError, match=r"'toy': fraction or rows, not both, got 0\.5 and 3"):
-        replace(PROFILE, datasets=(DatasetChoice("toy", "test", 0.5, 3),))
+@pytest.mark.parametrize(
+    "sizes", [{"fraction": 0.5, "rows": 3}, {"rows": 3, "images": 5}, {"fraction": 0.5, "images": 3}]
+)
+def test_two_sizes_are_one_too_many(sizes: dict[str, Any]) -> None:
+    told = " and ".join(map(str, sizes.values()))
+    with pytest.raises(InvalidValueError, match=rf"'toy': one of fraction, rows and images, got {re.escape(told)}\."):
+        replace(PROFILE, datasets=(DatasetChoice("toy", "test", **sizes),))
+
+
+def test_paths_of_data_start_at_the_folder_of_the_profile(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    names = ["toy", "mmbench:sub/a b.tsv", "mmbench:/data/c.tsv", "aokvqa:hub"]
+    path.write_text(TOY + "".join(f'[[datasets]]\nname = "{name}"\nsplit = "dev"\n' for name in names))
+    read = [choice.name for choice in load_profile(str(path)).datasets]
+    assert read == ["toy", "toy", f"mmbench:{tmp_path}/sub/a b.tsv", *names[2:]]
+
+
+def test_paths_of_a_profile_of_the_package_start_where_the_package_lies(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = Path(robustlib.__file__).parents[1]
+    for folder, name in ((root, "vqav2:data/vqav2"), (root / "notebooks", "vqav2:../data/vqav2")):
+        monkeypatch.chdir(folder)
+        assert load_profile("full/vqa-bench").datasets[0].name == name
 
 
 def test_a_wrong_value_in_a_file_is_named_with_the_file(tmp_path: Path) -> None:

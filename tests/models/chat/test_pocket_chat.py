@@ -25,7 +25,7 @@ CHOICES = tuple(category + CHOICE for category in CATEGORIES)
 
 @pytest.fixture(scope="module")
 def questions() -> tuple[Question, ...]:
-    return load_dataset("easy_vqa", "train", 0.01).questions
+    return tuple(load_dataset("easy_vqa", "train", 0.01))
 
 
 @pytest.fixture(scope="module")
