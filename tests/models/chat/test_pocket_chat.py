@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from robustlib.data import Question, load_dataset
-from robustlib.models import Prompt, load_model
+from robustlib.models import Answer, Prompt, load_model
 from robustlib.models.chat import Chat
 from robustlib.models.prompts import LETTERS, write_prompt
 from robustlib.models.recipes import Phase, load_recipe
@@ -25,7 +25,7 @@ CHOICES = tuple(category + CHOICE for category in CATEGORIES)
 
 @pytest.fixture(scope="module")
 def questions() -> tuple[Question, ...]:
-    return tuple(load_dataset("easy_vqa", "train", 0.01))
+    return tuple(load_dataset("easy_vqa", "train", 0.01).questions)
 
 
 @pytest.fixture(scope="module")
@@ -153,3 +153,59 @@ def test_the_seed_decides_the_weights(questions: tuple[Question, ...]) -> None:
         weights.append(torch.cat([weight.flatten() for weight in learner.network.parameters()]))
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])
+
+
+@pytest.fixture(scope="module")
+def asked() -> tuple[Question, ...]:
+    return tuple(load_dataset("easy_vqa_choice", "test", 0.01).questions)
+
+
+def answers(asked: Sequence[Question], mode: str, options: bool) -> list[Answer]:
+    """Return the answers to one batch, after making sure that they are those of one question at a time."""
+    model = load_model("pocket/smolvlm", mode=mode)
+    prompts = [Prompt(one.pixels(), one.text, one.options if options else ()) for one in asked]
+    together = model.answer(prompts)
+    for prompt, answer in list(zip(prompts, together, strict=True))[::8]:
+        (alone,) = model.answer([prompt])
+        assert (answer.text, answer.status, answer.choice) == (alone.text, alone.status, alone.choice)
+        assert answer.logits == (alone.logits and pytest.approx(alone.logits, abs=1e-4))
+        assert answer.confidence == pytest.approx(alone.confidence, abs=1e-4)
+    assert {answer.status for answer in together} == {"ok"}
+    return together
+
+
+def share(right: Sequence[bool]) -> float:
+    return sum(right) / len(right)
+
+
+def test_it_answers_by_word(asked: tuple[Question, ...]) -> None:
+    said = answers(asked, "direct", options=False)
+    assert share([answer.text == one.answers[0] for answer, one in zip(said, asked, strict=True)]) > 0.9
+
+
+def test_it_answers_by_letter(asked: tuple[Question, ...]) -> None:
+    for shift in range(2):
+        turned = [turn(one, shift) for one in asked]
+        said = answers(turned, "direct", options=True)
+        ranked = answers(turned, "rank", options=True)
+        letters = [answer.text == LETTERS[one.label] for answer, one in zip(said, turned, strict=True)]
+        assert share(letters) > 0.9
+        assert share([answer.choice == one.label for answer, one in zip(ranked, turned, strict=True)]) > 0.9
+        for written, best in zip(said, ranked, strict=True):
+            assert written.option_mass == pytest.approx(best.option_mass, abs=1e-4)
+            assert (best.option_mass or 0) > 0.9
+
+
+def turn(question: Question, shift: int) -> Question:
+    """Show the options in another order."""
+    options = question.options[shift:] + question.options[:shift]
+    return replace(question, options=options, label=options.index(question.answers[0]))
+
+
+def test_it_answers_without_a_picture_and_with_two_or_six_options() -> None:
+    model = load_model("pocket/smolvlm", mode="rank")
+    colours = ("red", "blue", "teal", "gray", "black", "brown")
+    for count in (2, 6):
+        (blind,) = model.answer([Prompt(None, "what color is the shape?", colours[:count])])
+        assert blind.status == "ok"
+        assert (blind.option_mass or 0) > 0.9
