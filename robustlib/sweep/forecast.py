@@ -108,10 +108,8 @@ def forecast(profile: Profile) -> Forecast:
     samples: dict[str, Dataset] = {}
     for choice in profile.datasets:
         try:
-            dataset, skipped = _load(choice, profile)
-            sample = _sample(dataset)
-            asked[_key(dataset)] = _count(dataset, sample, conditions, profile, skipped)
-            samples[_key(dataset)] = sample
+            name, asked_of, sample = _ask(choice, conditions, profile)
+            asked[name], samples[name] = asked_of, sample
         except RobustlibError as error:
             missing[f"{choice.name}, {choice.split}"] = str(error)
     timings: dict[str, dict[str, Timing]] = {}
@@ -129,15 +127,13 @@ def forecast(profile: Profile) -> Forecast:
     return Forecast(tuple(conditions), asked, timings, missing, shards, size)
 
 
-def _load(choice: DatasetChoice, profile: Profile) -> tuple[Dataset, int]:
-    """Return the questions that are taken, and how many bad rows were left out."""
+def _ask(choice: DatasetChoice, conditions: Sequence[Condition], profile: Profile) -> tuple[str, Asked, Dataset]:
+    """Return a data set's name, what is taken of it, and a sample; the rest is let go before a model is loaded."""
     with TemporaryDirectory() as folder:
         dataset = load_choice(choice, profile, folder)
-        return dataset, sum(file.read_text().count("\n") for file in Path(folder).rglob("*.jsonl"))
-
-
-def _key(dataset: Dataset) -> str:
-    return f"{dataset.name}/{dataset.split}"
+        skipped = sum(file.read_text().count("\n") for file in Path(folder).rglob("*.jsonl"))
+    sample = _sample(dataset)
+    return f"{dataset.name}/{dataset.split}", _count(dataset, sample, conditions, profile, skipped), sample
 
 
 def _sample(dataset: Dataset) -> Dataset:

@@ -36,7 +36,7 @@ def test_the_profile_asks_what_the_three_documents_ask() -> None:
     assert asked.no_image
 
 
-@pytest.mark.filterwarnings("ignore:pocket/vilt gains nothing from its images")
+@pytest.mark.filterwarnings("ignore:pocket/vilt has a clean error of 0", "ignore:pocket/vilt gains nothing")
 def test_the_notebook_writes_the_tables_of_all_three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(EXAMPLE, tmp_path / "mine")
     profile, out = tmp_path / "mine" / "profile.toml", tmp_path / "tables"
