@@ -3,6 +3,7 @@
 Every ``note`` is the small line in a corner that says how much evidence stands behind the figure.
 """
 
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from itertools import cycle
@@ -162,7 +163,9 @@ def plot_floors(floors: pd.DataFrame, note: str) -> Figure:
                 axes.plot(beyond["ece"], y[beyond.index], linestyle="", **(style | {"label": None}))
             axes.set_xscale("function", functions=(np.sqrt, np.square))  # the small ones matter, and may be 0
             largest = floors[["ece", "floor_p95", "clustered_floor_p95"]].max().max()
-            axes.set(title=title, xlabel="ECE", xticks=[tick for tick in _ECE_TICKS if tick <= largest])
+            axes.set(
+                title=title, xlabel="ECE (square-root scale)", xticks=[tick for tick in _ECE_TICKS if tick <= largest]
+            )
             axes.set_xlim(0, 1.1 * largest)
             _name_rows(axes, [FAMILY_LABELS[family] for family in families])
         _legend_above(figure, grid[0])
@@ -174,7 +177,7 @@ def plot_reliability(bins: pd.DataFrame, note: str) -> Figure:
     titles, series, families = _distinct(bins, "panel"), _distinct(bins, "series"), _distinct(bins, "family")
     with paper_style():
         about = f"Mean accuracy and confidence in each of 15 bins; area: share of the family's answers.\n{note}"
-        height = 0.9 + len(titles) * (0.25 + 0.8 * PAGE_WIDTH / max(4, len(series)))
+        height = 1.05 + len(titles) * (0.25 + 0.8 * PAGE_WIDTH / max(4, len(series)))
         figure = new_figure(PAGE_WIDTH, height, about)
         grid = figure.subplots(len(titles), len(series), sharex=True, sharey=True, squeeze=False)
         for (row, column), axes in np.ndenumerate(grid):
@@ -187,12 +190,17 @@ def plot_reliability(bins: pd.DataFrame, note: str) -> Figure:
                 axes.plot(x, y, color=colour, linewidth=0.8, alpha=0.4)
                 axes.scatter(x, y, area, marker=marker, label=FAMILY_LABELS[family], **_hollow(colour))
             axes.set(xlim=(0, 1.1), ylim=(-0.1, 1.1), aspect="equal", xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
-            axes.set_title(series[column] if row == 0 else "")
+            axes.set_title(_in_parts(series[column]) if row == 0 else "")
             axes.set_xlabel("Confidence" if row == len(titles) - 1 else "")
             if column == 0:
                 axes.set_ylabel("\n".join([*textwrap.wrap(titles[row], _LABEL_LETTERS), "Accuracy"]))
         _legend_above(figure, grid[0, 0])
     return figure
+
+
+def _in_parts(name: str) -> str:
+    """Break a model's name after its first part, "pocket/" or "prior:", so that narrow panels hold it."""
+    return re.sub(r"[:/]", r"\g<0>\n", name, count=1)
 
 
 def _plot_lines(points: pd.DataFrame, x: str, label: str, note: str) -> Figure:
