@@ -177,7 +177,7 @@ def plot_reliability(bins: pd.DataFrame, note: str) -> Figure:
     titles, series, families = _distinct(bins, "panel"), _distinct(bins, "series"), _distinct(bins, "family")
     with paper_style():
         about = f"Mean accuracy and confidence in each of 15 bins; area: share of the family's answers.\n{note}"
-        height = 1.05 + len(titles) * (0.25 + 0.8 * PAGE_WIDTH / max(4, len(series)))
+        height = 1.2 + len(titles) * (0.25 + 0.8 * PAGE_WIDTH / max(4, len(series)))
         figure = new_figure(PAGE_WIDTH, height, about)
         grid = figure.subplots(len(titles), len(series), sharex=True, sharey=True, squeeze=False)
         for (row, column), axes in np.ndenumerate(grid):
@@ -199,8 +199,9 @@ def plot_reliability(bins: pd.DataFrame, note: str) -> Figure:
 
 
 def _in_parts(name: str) -> str:
-    """Break a model's name after its first part, "pocket/" or "prior:", so that narrow panels hold it."""
-    return re.sub(r"[:/]", r"\g<0>\n", name, count=1)
+    """Break a model's name behind its parts, "pocket/" or "prior:", and where it is long, for narrow panels."""
+    parts = re.split(r"(?<=[:/])", name)
+    return "\n".join(line for part in parts for line in textwrap.wrap(part, _LABEL_LETTERS))
 
 
 def _plot_lines(points: pd.DataFrame, x: str, label: str, note: str) -> Figure:
