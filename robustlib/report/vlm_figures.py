@@ -11,6 +11,7 @@ from robustlib.report.vlm_spec import only, top
 
 _ALL_LEVELS = (*LEVELS, BINARY)
 _NAMED = 3  # configurations of each level that Figure 1 names
+_HEADING = 0.4  # room for these names above the points, as a share of the points' own
 _NUMBERS = ["dataset", "level", "configuration", "drop", "drop_low", "drop_high"]
 
 
@@ -45,8 +46,9 @@ def plot_severity(numbers: pd.DataFrame, note: str) -> Figure:
             total = (rows["level"] == "high").sum()
             axes.set_title(f"{dataset}: {milder} of {total} high configurations cost less than the worst low one")
             axes.set_xticks(range(len(_ALL_LEVELS)), _ALL_LEVELS)
-            axes.margins(y=0.15)
             axes.set(ylabel="Mean drop (points)", xlim=(-0.55, len(_ALL_LEVELS) - 0.45))
+            low, high = axes.get_ylim()
+            axes.set_ylim(low, high + _HEADING * (high - low))
     return figure
 
 
