@@ -25,7 +25,7 @@ COLUMN_WIDTH, PAGE_WIDTH = 3.4, 7.0
 NOTE_SIZE = 7
 """Points: the smallest type in any figure."""
 
-DPI = 300
+DPI = 240
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p", "<", ">")
 
