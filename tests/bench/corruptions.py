@@ -214,9 +214,10 @@ def main() -> None:
         show(f"imagenet_c, severity {SEVERITY}, {size} px: milliseconds", table, [3] * 7 + [1] * 3)
         print("\n".join(state_goals(table)))
     show(f"Other suites, {SIZES[0]} px: milliseconds", time_others(SIZES[0], seconds / 4), [3, 3, 1])
-    threads = scale_threads(SIZES[0], 64, rounds)
-    show(f"Threads, 64 images of {SIZES[0]} px: milliseconds", threads, [1, 1, 2])
-    print(verdict("geometric mean of two threads over one", geometric_mean(threads["ratio"]), 1.6))
+    for size in SIZES:
+        threads = scale_threads(size, 64, rounds)
+        show(f"Threads, 64 images of {size} px: milliseconds", threads, [1, 1, 2])
+        print(verdict("geometric mean of two threads over one", geometric_mean(threads["ratio"]), 1.6))
     if quick:
         return
     cold, cached = time_compilation()
