@@ -16,12 +16,12 @@ from transformers.models.vilt.image_processing_pil_vilt import (
 from transformers.models.vilt.modeling_vilt import ViltEmbeddings
 
 from robustlib.data.images import Pixels
-from robustlib.models.base import Answer, Prompt
+from robustlib.models.base import Prompt
 from robustlib.models.checkpoint import Checkpoint, distinct_images
-from robustlib.models.ranking import Vocabulary
+from robustlib.models.classifier import Classifier
 
 
-class Vilt:
+class Vilt(Classifier):
     """A classifier over a fixed vocabulary of answers.
 
     * The answer, or the option, is chosen among the checkpoint's labels: see `ranking.Vocabulary`.
@@ -38,25 +38,9 @@ class Vilt:
             revision: the repository's branch, tag or commit.
             dtype: "float32", "bfloat16" or "float16".
         """
-        self.name = name
-        self._checkpoint = Checkpoint(source, ViltForQuestionAnswering, ViltImageProcessorPil, revision, dtype)
-        self._config = self._checkpoint.network.config
-        self._vocabulary = Vocabulary(self._config.id2label)
-
-    @torch.inference_mode()
-    def answer(self, prompts: Sequence[Prompt]) -> list[Answer]:
-        """Answer a batch, in order."""
-        if not prompts:
-            return []
-        rows = self._logits(prompts)
-        return [self._vocabulary.choose(prompt, row) for prompt, row in zip(prompts, rows, strict=True)]
-
-    def describe(self) -> dict[str, str | int | float]:
-        """Return what could change an answer."""
-        return self._checkpoint.describe(decoding=f"argmax over {len(self._vocabulary.answers)} answers")
+        super().__init__(name, Checkpoint(source, ViltForQuestionAnswering, ViltImageProcessorPil, revision, dtype))
 
     def _logits(self, prompts: Sequence[Prompt]) -> Tensor:
-        """Return prompts x vocabulary."""
         images, places = distinct_images(prompts, self._config.image_size)
         embeddings = self._checkpoint.network.vilt.embeddings
         rows = [embed_images(embeddings, self._pixel_values(image))[0] for image in images]

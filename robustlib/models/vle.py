@@ -7,9 +7,9 @@ from torch import Tensor
 from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 
 from robustlib.errors import RobustlibError
-from robustlib.models.base import Answer, Prompt
+from robustlib.models.base import Prompt
 from robustlib.models.checkpoint import Checkpoint, distinct_images
-from robustlib.models.ranking import Vocabulary
+from robustlib.models.classifier import Classifier
 from robustlib.models.vle_network import VleForQuestionAnswering
 
 CONVERT = (
@@ -20,7 +20,7 @@ CONVERT = (
 """Python that turns a released checkpoint's weights into the form that is read here, run in the checkpoint's folder."""
 
 
-class Vle:
+class Vle(Classifier):
     """A classifier over a fixed vocabulary of answers.
 
     * The answer, or the option, is chosen among the checkpoint's labels: see `ranking.Vocabulary`.
@@ -43,31 +43,16 @@ class Vle:
         Raises:
             RobustlibError: there are no weights, or only a pickle (`pytorch_model.bin`), which is not opened.
         """
-        self.name = name
         try:
-            self._checkpoint = Checkpoint(source, VleForQuestionAnswering, CLIPImageProcessorPil, revision, dtype)
+            checkpoint = Checkpoint(source, VleForQuestionAnswering, CLIPImageProcessorPil, revision, dtype)
         except OSError as error:
             raise RobustlibError(
                 f"Cannot load the VLE {source!r}: {error} The released checkpoints hold pytorch_model.bin alone, and "
                 f'only safetensors are read here. Download the folder and convert it there: python -c "{CONVERT}"'
             ) from error
-        self._config = self._checkpoint.network.config
-        self._vocabulary = Vocabulary(self._config.id2label)
-
-    @torch.inference_mode()
-    def answer(self, prompts: Sequence[Prompt]) -> list[Answer]:
-        """Answer a batch, in order."""
-        if not prompts:
-            return []
-        rows = self._logits(prompts)
-        return [self._vocabulary.choose(prompt, row) for prompt, row in zip(prompts, rows, strict=True)]
-
-    def describe(self) -> dict[str, str | int | float]:
-        """Return what could change an answer."""
-        return self._checkpoint.describe(decoding=f"argmax over {len(self._vocabulary.answers)} answers")
+        super().__init__(name, checkpoint)
 
     def _logits(self, prompts: Sequence[Prompt]) -> Tensor:
-        """Return prompts x vocabulary."""
         images, places = distinct_images(prompts, self._config.vision_config.image_size)
         pixels = torch.cat([self._checkpoint.pixel_values(image) for image in images])
         ids, mask = self._checkpoint.tokens([prompt.text for prompt in prompts])

@@ -120,10 +120,10 @@ class VleModel(nn.Module):
         return torch.cat(pooled, dim=1).tanh()
 
 
-class VleForQuestionAnswering(PreTrainedModel):  # type: ignore[no-untyped-call]
+class VleForQuestionAnswering(PreTrainedModel):  # type: ignore[no-untyped-call]  # as above
     """VLE with a classifier over a closed list of answers, `id2label` of its configuration.
 
-    There is no dropout: it is for inference, and for training from scratch on pictures that are moved about.
+    There is no dropout: it is for inference, and for training on pictures that are moved about.
     """
 
     config_class = VleConfig
@@ -137,7 +137,7 @@ class VleForQuestionAnswering(PreTrainedModel):  # type: ignore[no-untyped-call]
         self.vqa_classifier = nn.Sequential(
             nn.Linear(size, size), nn.LayerNorm(size), nn.GELU(), nn.Linear(size, config.num_labels or 0)
         )
-        self.post_init()  # type: ignore[no-untyped-call]
+        self.post_init()  # type: ignore[no-untyped-call]  # as above
 
     def forward(self, pixels: Tensor, places: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
         """Score the answers to questions about images.
