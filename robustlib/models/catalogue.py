@@ -55,4 +55,5 @@ def _pocket_entry(name: str) -> Entry:
 def _count(weights: Path) -> int:
     """Return the number of parameters in a file of weights, of which only the head is read."""
     with safe_open(weights, framework="numpy") as file:
-        return sum(prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118  # not a dict
+        names = file.keys()
+        return sum(prod(file.get_slice(name).get_shape()) for name in names)

@@ -92,6 +92,7 @@ class Molmo2ImageProcessor(StockMolmo2ImageProcessor):
         """Resize bilinearly: [..., channels, H, W] float to [..., channels, size.height, size.width]."""
         return interpolate(image, (size.height, size.width), mode="bilinear", antialias=antialias)
 
-    def normalize(self, image: Tensor, mean: Any, std: Any, **_: Any) -> Tensor:  # type: ignore[override]  # as its base
+    # One of its two bases takes a tensor, the other an array, so no signature would suit both.
+    def normalize(self, image: Tensor, mean: Any, std: Any, **_: Any) -> Tensor:  # type: ignore[override]
         """Return (image - mean) / std per channel, for [..., channels, H, W]."""
         return (image - torch.as_tensor(mean)[:, None, None]) / torch.as_tensor(std)[:, None, None]
