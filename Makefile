@@ -110,7 +110,7 @@ build/$(1)/$(2)_sweep.ipynb build/predictions/$(1)/manifest.json &: notebooks/$(
 build/$(1)/$(2)_%.ipynb paper_figures/$(2)/$$(level)/%/provenance.json &: notebooks/$(2)_%.ipynb build/predictions/$(1)/manifest.json $$(numbers) | $$(ENVIRONMENT)
 	$$(RUN) $$< build/$(1)/$(2)_$$*.ipynb -p source=../build/predictions/$(1) -p out_dir=../paper_figures/$(2)/$$(level)/$$*
 
-reported += $$(foreach kind,$$(filter-out sweep,$$(patsubst notebooks/$(2)_%.ipynb,%,$$(wildcard notebooks/$(2)_*.ipynb))), \
+reported += build/$(1)/$(2)_sweep.ipynb $$(foreach kind,$$(filter-out sweep,$$(patsubst notebooks/$(2)_%.ipynb,%,$$(wildcard notebooks/$(2)_*.ipynb))), \
 	build/$(1)/$(2)_$$(kind).ipynb paper_figures/$(2)/$$(level)/$$(kind)/provenance.json)
 endef
 
