@@ -14,6 +14,7 @@ from PIL import Image
 
 from robustlib.corruptions import Corruption, corrupt, list_corruptions
 from robustlib.data.images import Pixels
+from robustlib.errors import InvalidValueError, UnknownNameError
 from robustlib.report.figures import NOTE_SIZE, paper_style
 from robustlib.report.tables import Column, Table
 
@@ -67,8 +68,13 @@ def prepare_galleries(suites: Sequence[str], photographs: Sequence[str], seed: i
         seed: as for `robustlib.corrupt`.
 
     Raises:
-        UnknownNameError: no such suite.
+        InvalidValueError: no suite or no photograph is given.
+        UnknownNameError: there is no such suite or photograph.
     """
+    if not suites or not photographs:
+        raise InvalidValueError(
+            f"A gallery needs at least one suite and one photograph, got {list(suites)} and {list(photographs)}."
+        )
     return [
         _prepare(category, rows, photograph, seed)
         for (category, rows), photograph in zip(_rows_by_category(suites).items(), cycle(photographs), strict=False)
@@ -173,7 +179,13 @@ def _prepare(category: str, rows: Sequence[Row], photograph: str, seed: int) -> 
 
 
 def load_photograph(photograph: str) -> Pixels:
-    """Return the middle square of a photograph, SIDE x SIDE."""
+    """Return the middle square of a photograph, SIDE x SIDE.
+
+    Raises:
+        UnknownNameError: it is none of `PHOTOGRAPHS`.
+    """
+    if photograph not in PHOTOGRAPHS:
+        raise UnknownNameError("photograph", photograph, PHOTOGRAPHS)
     whole = Image.fromarray(getattr(skimage.data, photograph)())
     side = min(whole.size)
     left, top = (whole.width - side) // 2, (whole.height - side) // 2

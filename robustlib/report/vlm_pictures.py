@@ -43,6 +43,9 @@ def prepare_pictures(photograph: str, seed: int) -> Pictures:
     Args:
         photograph: one of `robustlib.report.gallery.PHOTOGRAPHS`.
         seed: as for `robustlib.corrupt`.
+
+    Raises:
+        UnknownNameError: there is no such photograph.
     """
     clean = load_photograph(photograph)
     images = {

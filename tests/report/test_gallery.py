@@ -8,12 +8,13 @@ import pytest
 
 from robustlib.corruptions import list_corruptions, list_suites
 from robustlib.data.images import Pixels
-from robustlib.errors import UnknownNameError
+from robustlib.errors import InvalidValueError, UnknownNameError
 from robustlib.report import gallery
 from robustlib.report.figures import save_figure
 from robustlib.report.gallery import (
     PHOTOGRAPHS,
     TILE,
+    load_photograph,
     plot_gallery,
     prepare_galleries,
     severity_table,
@@ -83,6 +84,20 @@ def test_the_tables_say_what_the_data_file_says(suite: str) -> None:
 def test_an_unknown_suite_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="vqa_bench"):
         prepare_galleries(["vqa_bnch"], PHOTOGRAPHS, seed=0)
+
+
+@pytest.mark.parametrize("name", ["rockt", "rocket_scientist", "camera", "data_dir"])  # scikit-image has the last two
+def test_an_unknown_photograph_is_refused(name: str) -> None:
+    with pytest.raises(UnknownNameError, match=f"Unknown photograph '{name}'.*Known: astronaut, chelsea"):
+        load_photograph(name)
+    with pytest.raises(UnknownNameError, match=f"Unknown photograph '{name}'"):
+        prepare_galleries(["vqa_bench"], ["rocket", name], seed=0)
+
+
+@pytest.mark.parametrize(("suites", "photographs"), [(["vqa_bench"], []), ([], PHOTOGRAPHS)])
+def test_a_gallery_of_nothing_is_refused(suites: list[str], photographs: list[str]) -> None:
+    with pytest.raises(InvalidValueError, match=r"at least one suite and one photograph, got .*\[\]"):
+        prepare_galleries(suites, photographs, seed=0)
 
 
 def test_the_notebook_writes_the_gallery(tmp_path: Path) -> None:
