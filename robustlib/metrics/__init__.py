@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from robustlib.metrics.families import MAIN_FAMILIES, average_over_datasets, family_summary
     from robustlib.metrics.invariance import compare_conditions, invariance_summary
     from robustlib.metrics.rates import BenchScores
+    from robustlib.metrics.statuses import STATUSES
     from robustlib.metrics.vlm_robustbench import (
         category_sensitivity,
         configuration_table,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAIN_FAMILIES",
+    "STATUSES",
     "SUBMETRICS",
     "TIERS",
     "AccuracyCube",
@@ -142,6 +144,7 @@ _MODULE_OF = {
     "compare_conditions": "invariance",
     "invariance_summary": "invariance",
     "BenchScores": "rates",
+    "STATUSES": "statuses",
     "category_sensitivity": "vlm_robustbench",
     "configuration_table": "vlm_robustbench",
     "level_table": "vlm_robustbench",

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 from robustlib.errors import InvalidValueError
 from robustlib.metrics.configurations import SUITE, configurations
 from robustlib.metrics.rates import BASELINES, BenchScores
+from robustlib.metrics.statuses import STATUSES, count_statuses
 
 _SOURCE = ["model", "dataset", "split", "question_id", "image_id", "category"]
 _CONDITION = ["suite", "family", "variant", "severity"]
-_STATUSES = ["ok", "no_answer", "truncated", "error"]
 
 
 def bench_scores(predictions: pd.DataFrame) -> BenchScores:
@@ -69,14 +69,12 @@ def status_shares_by_condition(predictions: pd.DataFrame) -> pd.DataFrame:
         each status in percent.
 
     Raises:
-        InvalidValueError: as `bench_scores`, but for conditions and questions that are missing.
+        InvalidValueError: as `bench_scores`, but for conditions and questions that are missing; or a status is unknown.
     """
     rows = _rows_of(predictions, "status")
-    counts = pd.crosstab([rows["model"], rows["condition"]], rows["status"])
-    total = counts.sum(axis=1)
-    shares = 100 * counts.div(total, axis=0).reindex(columns=_STATUSES, fill_value=0.0)
-    table = total.rename("rows").to_frame().join(shares).reset_index()
-    return table.assign(condition=table["condition"].map(dict(enumerate(_conditions()))))
+    table = count_statuses(rows["status"], [rows["model"], rows["condition"]]).reset_index()
+    percent = {status: 100 * table[status] for status in STATUSES}
+    return table.assign(condition=table["condition"].map(dict(enumerate(_conditions()))), **percent)
 
 
 def _conditions() -> list[str]:

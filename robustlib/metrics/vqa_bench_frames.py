@@ -6,6 +6,7 @@ import pandas as pd
 
 from robustlib.errors import InvalidValueError
 from robustlib.metrics.cube import AccuracyCube
+from robustlib.metrics.statuses import count_statuses
 from robustlib.metrics.vqa_bench import (
     min_max_scale,
     relative_drops,
@@ -61,11 +62,11 @@ def status_shares(predictions: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         Columns ``model``, ``images`` ("clean" or "corrupted"), ``rows``, then one share in [0, 1] per status.
+
+    Raises:
+        InvalidValueError: the column ``status`` is missing, or holds an unknown one.
     """
     if "status" not in predictions.columns:
         raise InvalidValueError(f"The predictions lack the column 'status'; they have {list(predictions.columns)}.")
     images = predictions["family"].eq("clean").map({True: "clean", False: "corrupted"}).rename("images")
-    counts = pd.crosstab([predictions["model"], images], predictions["status"])
-    statuses = ["ok", "no_answer", "truncated", "error"]
-    shares = counts.div(counts.sum(axis=1), axis=0).reindex(columns=statuses, fill_value=0.0)
-    return counts.sum(axis=1).rename("rows").to_frame().join(shares).reset_index()
+    return count_statuses(predictions["status"], [predictions["model"], images]).reset_index()
