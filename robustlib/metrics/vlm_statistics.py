@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from robustlib.metrics.arrays import Array, ratio
-from robustlib.metrics.configurations import BINARY, LEVELS, level_columns
+from robustlib.metrics.configurations import BINARY, LEVELS, corruption_columns, level_columns
 from robustlib.metrics.corruption_error import (
     corruption_errors,
     mean_corruption_error,
@@ -59,7 +59,8 @@ def model_metrics(rates: Rates, models: Sequence[str], reference: str) -> Mappin
     """Return every number of each model: ... x V.
 
     Tables 3, 10, 11, 19, 20, 23, 26 and 28. Accuracies, rates, errors and shares are in percent, drops and gains in
-    points; ``flip_ratio`` is the mean Flip+ over the mean Flip-; ``mce`` and ``severity_correlation`` are means of the
+    points; ``ce_fog`` and its like are the corruption errors of the 49 types, undefined where the reference makes no
+    error; ``flip_ratio`` is the mean Flip+ over the mean Flip-; ``mce`` and ``severity_correlation`` are means of the
     corruption errors and the rhos that are defined, ``undefined_errors`` and ``undefined_correlations`` say how many
     are not; ``positive_count`` is out of 133.
     """
@@ -79,6 +80,7 @@ def model_metrics(rates: Rates, models: Sequence[str], reference: str) -> Mappin
         "benign_at_low": benign_at_low(drops),
         "mrce": rce.mean(axis=-1),
         **{f"mrce_at_{level}": rce[..., level_columns(level)].mean(axis=-1) for level in ALL_LEVELS},
+        **{f"ce_{corruption}": errors[..., place] for place, corruption in enumerate(corruption_columns())},
         "mce": mean_corruption_error(errors),
         "undefined_errors": np.isnan(errors).sum(axis=-1),
         **{f"mce_{category}": value for category, value in mean_corruption_error_by_category(errors).items()},

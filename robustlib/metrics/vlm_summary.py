@@ -1,5 +1,6 @@
 """A model's row of VLM-RobustBench's main table, from accuracies alone."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,7 +43,8 @@ def robustness_summary(
 
     Raises:
         InvalidTypeError: acc_config is none of these.
-        InvalidValueError: a configuration is missing, unknown or stands twice, or an accuracy is not in [0, 100].
+        InvalidValueError: a column is missing; a configuration is missing, unknown or stands twice; or an accuracy is
+            not in [0, 100].
     """
     clean, no_image = (
         _percent(value, name) for value, name in ((acc_clean, "acc_clean"), (acc_no_image, "acc_no_image"))
@@ -59,15 +61,22 @@ def robustness_summary(
     }
 
 
+_KEYS = ["corruption", "severity"]
+
+
 def _config_array(acc_config: Mapping[tuple[str, int], float] | pd.Series | pd.DataFrame) -> Array:
     """Return the 133 accuracies in order."""
     if isinstance(acc_config, pd.DataFrame):
-        acc_config = acc_config.set_index(["corruption", "severity"])["accuracy"]
+        absent = [name for name in (*_KEYS, "accuracy") if name not in acc_config.columns]
+        if absent:
+            raise InvalidValueError(f"acc_config lacks the columns {absent}; it has {list(acc_config.columns)}.")
+        acc_config = acc_config.set_index(_KEYS)["accuracy"]
     if not isinstance(acc_config, (Mapping, pd.Series)):
         raise InvalidTypeError(f"acc_config must map (corruption, severity) to accuracies, got {acc_config!r}.")
     given = dict(acc_config.items())
     if len(given) != len(acc_config):
-        raise InvalidValueError("acc_config must hold each configuration once, but some stand twice.")
+        twice = next(key for key, count in Counter(acc_config.keys()).items() if count > 1)
+        raise InvalidValueError(f"acc_config must hold each configuration once, but {twice} stands several times.")
     wanted = {(found.corruption, found.severity): str(found) for found in configurations()}
     missing = [name for key, name in wanted.items() if key not in given]
     if missing:

@@ -66,6 +66,10 @@ MODEL_NUMBERS: dict[str, tuple[float | Fraction, ...]] = {
         100,
         100 * (42 * Fraction(15, 21) + 7 * Fraction(5, 4)) / 49,
     ),
+    "ce_fog": (Fraction(1300, 21), 100, Fraction(1500, 21)),
+    "ce_upsample": (Fraction(2300, 21), 100, Fraction(1500, 21)),
+    "ce_flip_v": (100, 100, 125),
+    "ce_invert": (75, 100, 125),
     "undefined_errors": (0, 0, 0),
     "mce_noise": (Fraction(900, 21), 100, Fraction(1500, 21)),
     "mce_weather": (100 * (4 * Fraction(9, 21) + Fraction(13, 21)) / 5, 100, Fraction(1500, 21)),
@@ -113,7 +117,11 @@ def test_numbers_of_models(models: pd.DataFrame, metric: str) -> None:
 
 def test_every_number_of_a_model_is_worked_by_hand_or_of_a_kind_with_one(models: pd.DataFrame) -> None:
     by_category = {f"mce_{found.category}" for found in configurations()}
-    assert set(models["metric"]) == set(MODEL_NUMBERS) | by_category
+    by_type = {f"ce_{found.corruption}" for found in configurations()}
+    assert set(models["metric"]) == set(MODEL_NUMBERS) | by_category | by_type
+    for found in configurations():
+        if found.category not in ("binary", "weather", "resolution"):
+            assert value_of(models, metric=f"ce_{found.corruption}", model="sure") == pytest.approx(900 / 21)
     untouched = {"mce_blur", "mce_digital", "mce_geometric", "mce_occlusion", "mce_color", "mce_vlm_specific"}
     for metric in untouched:
         assert value_of(models, metric=metric, model="sure") == pytest.approx(900 / 21)
@@ -355,9 +363,13 @@ def test_summary_checks_its_arguments() -> None:
         robustness_summary(clean, "none", mapping)  # type: ignore[arg-type]  # the very mistake
     with pytest.raises(InvalidTypeError, match="must map"):
         robustness_summary(clean, no_image, [1.0] * 133)  # type: ignore[arg-type]  # the very mistake
-    twice = pd.Series(list(mapping.values()) * 2, index=pd.MultiIndex.from_tuples(list(mapping) * 2))
-    with pytest.raises(InvalidValueError, match="some stand twice"):
+    again = [*mapping, ("fog", 3), ("flip_v", 1)]
+    twice = pd.Series([mapping[key] for key in again], index=pd.MultiIndex.from_tuples(again))
+    with pytest.raises(InvalidValueError, match=r"each configuration once, but \('fog', 3\) stands several times"):
         robustness_summary(clean, no_image, twice)
+    frame = pd.Series(mapping).rename_axis(["corruption", "level"]).rename("accuracy").reset_index()
+    with pytest.raises(InvalidValueError, match=r"lacks the columns \['severity'\]; it has \['corruption', 'level'"):
+        robustness_summary(clean, no_image, frame)
 
 
 def test_questions_are_those_of_the_table() -> None:
