@@ -14,6 +14,10 @@ from robustlib.report.vlm_evidence import BenchEvidence
 def context_table(statements: pd.DataFrame, evidence: BenchEvidence) -> Table:
     """Return the stated numbers that a run has as well, with the mean, lowest and highest of its models.
 
+    Stated counts are left out: of configurations, types, models, verdicts and questions, of catastrophic cases, severe
+    failures and corruptions less harmful than flip_v. Most grow with how many models or questions they are over, and a
+    run has others; Table 18 counts its own catastrophic cases.
+
     Args:
         statements: the frame of `robustlib.data.published.vlm_robustbench_stated`.
         evidence: the run; a data set of it is laid beside all that the document states.
@@ -29,7 +33,8 @@ def context_table(statements: pd.DataFrame, evidence: BenchEvidence) -> Table:
         name="stated_context",
         caption=(
             "Numbers that the text of VLM-RobustBench states, beside the same of this run's models. The models and the "
-            f"questions are others, so neither confirms the other. {evidence.averaged} {evidence.counts}"
+            f"questions are others, so neither confirms the other; counts, which grow with them, are left out. "
+            f"{evidence.averaged} {evidence.counts}"
         ),
         frame=pd.DataFrame(rows),
         columns=(

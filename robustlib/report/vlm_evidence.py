@@ -42,6 +42,7 @@ class BenchEvidence:
 
     * models: all numbers of each model, with its family, checkpoint, mode, parameters (NaN if unknown), the reference
       of its corruption errors, whether means take it in (averaged), and the share of its answers that are not ok.
+    * errors: the corruption error (ce) of each model and type of corruption, with the reference.
     * configurations: what each configuration does to each model; means: to the models on average; families: to the
       models of a family on average.
     * levels, overall, categories, slopes: over models; certainty: the tiers of each model; statuses: of each condition.
@@ -68,6 +69,7 @@ def load_evidence(
     Raises:
         StoreError: the folder holds no finished sweep, or a damaged one.
         InvalidValueError: the predictions lack a condition or question.
+        UnknownNameError: a family is given to a model that the sweep does not have.
     """
     predictions = read_predictions(source, [*_COLUMNS, "status", "score"])
     about = describe_models(read_manifest(source)["models"], families or {})
@@ -113,9 +115,11 @@ def _frames(
     reference = reference_model(main.rates().clean, main.models)
     configurations = configuration_table(scores, **drawing)
     statuses = status_shares_by_condition(rows)
-    models = about.merge(_wide(model_table(scores, **drawing, reference=reference), "model"), on="model")
+    numbers = model_table(scores, **drawing, reference=reference)
+    models = about.merge(_wide(numbers, "model"), on="model")
     models = models.assign(reference=reference, averaged=models["model"].isin(main.models))
     yield "models", models.merge(_unread(statuses), on="model")
+    yield "errors", _errors(numbers).assign(reference=reference)
     yield "configurations", configurations.merge(models[["model", "family", "averaged"]], on="model")
     yield "means", mean_configuration_table(main, **drawing)
     yield "families", _by_family(main, about, drawing)
@@ -135,6 +139,13 @@ def _wide(table: pd.DataFrame, axis: str) -> pd.DataFrame:
         for suffix, end in (("", "value"), ("_low", "low"), ("_high", "high"))
     }
     return pd.DataFrame(columns).rename_axis(axis).reset_index()
+
+
+def _errors(numbers: pd.DataFrame) -> pd.DataFrame:
+    """Return the corruption errors among the numbers of models: ``model``, ``corruption``, ``ce`` and its interval."""
+    rows = numbers[numbers["metric"].str.startswith("ce_")]
+    rows = rows.assign(corruption=rows["metric"].str.removeprefix("ce_"))
+    return rows.rename(columns={"value": "ce", "low": "ce_low", "high": "ce_high"})
 
 
 def _unread(statuses: pd.DataFrame) -> pd.DataFrame:

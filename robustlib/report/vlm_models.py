@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from robustlib.errors import UnknownNameError
 from robustlib.metrics.rates import BenchScores
 from robustlib.metrics.vlm_robustbench import models_with_gain
 from robustlib.report.vlm_spec import listed
@@ -15,9 +16,19 @@ _REASONING = ("cot", "thinking")  # modes that the document reports apart (Secti
 def describe_models(records: Mapping[str, Mapping[str, Any]], families: Mapping[str, str]) -> pd.DataFrame:
     """Return what a manifest says of its models: ``model``, ``family``, ``checkpoint``, ``mode``, ``parameters``.
 
-    The family is the name of the network up to "For", as in Qwen3VLForConditionalGeneration. A model of which no such
-    name is known is its own family.
+    The family is the name of the network up to "For", as in Qwen3VLForConditionalGeneration. A model of several
+    networks is its own family, as is one of which no such name is known.
+
+    Args:
+        records: what the manifest holds of each model.
+        families: the family of a model; one that is not there has its network's.
+
+    Raises:
+        UnknownNameError: a family is given to a model that has no record.
     """
+    for name in families:
+        if name not in records:
+            raise UnknownNameError("model", name, records)
     rows = [
         {
             "model": name,
@@ -52,8 +63,9 @@ def name_models(name: str, scores: BenchScores, main: BenchScores, about: pd.Dat
 
 
 def _family(record: Mapping[str, Any]) -> str:
-    family, found, _ = str(record.get("network")).partition("For")
-    return family if found else ""
+    network = str(record.get("network"))
+    family, found, _ = network.partition("For")
+    return family if found and " + " not in network else ""
 
 
 def _modes(about: pd.DataFrame) -> dict[str, str]:

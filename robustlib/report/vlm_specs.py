@@ -5,6 +5,8 @@ Numbers of tables are those of the document. Tables 13 and 14, and 15 to 17, are
 
 from robustlib.metrics.configurations import LEVELS, category_types
 from robustlib.metrics.drops import TIERS
+from robustlib.metrics.statuses import STATUSES
+from robustlib.metrics.vlm_statistics import ALL_LEVELS
 from robustlib.report.vlm_spec import Spec, best_model, category_label, first_of, only, several_modes, top
 
 SPATIAL_EXAMPLES = ("upsample:high", "elastic_transform:high", "zoom_blur:high")
@@ -14,11 +16,17 @@ NAMED = ("glass_blur:low", "solarize:low", *SPATIAL_EXAMPLES, "shot_noise:high",
 
 _DATA = {"dataset": "Data"}
 _MODEL = _DATA | {"model": "Model"}
+_COMPARED = _MODEL | {"reference": "Reference"}
 _CONFIGURATION = _DATA | {"configuration": "Configuration"}
 _DROP = {"drop": (r"$\Delta$ (points)", 1)}
 _CATASTROPHIC = {"p_catastrophic": ("P(catastrophic)", 2)}
 _FLIPS = {"flip_plus": ("Flip+ (%)", 1), "flip_minus": ("Flip- (%)", 1)}
 _RATIO = {"flip_ratio": ("Flip+/Flip-", 2)}
+_MISMATCH = {
+    "violation_rate": ("Violations (%)", 1),
+    "severity_correlation": (r"Mean $\rho$", 2),
+    "undefined_correlations": (r"Undefined $\rho$", 0),
+}
 _LEVELED = only("level", *LEVELS)
 _ONE_MODE = "no family was asked in more than one mode"
 
@@ -74,7 +82,7 @@ SPECS: tuple[Spec, ...] = (
         "Mean corruption error (mCE) over the 49 types, in percent of the reference's, the model of the lowest clean "
         "accuracy among those that means are of. Types in which the reference makes no error are left out.",
         "models",
-        _MODEL | {"reference": "Reference"},
+        _COMPARED,
         {"mce": ("mCE (%)", 1), "undefined_errors": ("Types left out", 0)},
     ),
     Spec(
@@ -213,11 +221,7 @@ SPECS: tuple[Spec, ...] = (
         "and mean Spearman correlation between level and drop over those where it is defined.",
         "overall",
         _DATA,
-        {
-            "violation_rate": ("Violations (%)", 1),
-            "severity_correlation": (r"Mean $\rho$", 2),
-            "undefined_correlations": (r"Undefined $\rho$", 0),
-        },
+        _MISMATCH,
     ),
     Spec(
         "table27",
@@ -231,8 +235,26 @@ SPECS: tuple[Spec, ...] = (
         "table28",
         "Mean corruption error (mCE, in percent of the reference's) by category of corruptions.",
         "models",
-        _MODEL,
+        _COMPARED,
         {f"mce_{category}": (category_label(category), 1) for category in category_types()},
+    ),
+    Spec(
+        "corruption_errors",
+        "Corruption error (CE, in percent of the reference's) by type; undefined where the reference makes no error.",
+        "errors",
+        _DATA | {"reference": "Reference", "corruption": "Corruption"},
+        {"ce": ("CE (%)", 1)},
+        across="model",
+    ),
+    Spec(
+        "severity_by_model",
+        "Severity by model: mean relative corruption error (RCE) at each level, severity mismatch as in Table 26, and "
+        "how many of the 133 configurations raise the accuracy.",
+        "models",
+        _MODEL,
+        {f"mrce_at_{level}": (f"RCE, {level} (%)", 1) for level in ALL_LEVELS}
+        | _MISMATCH
+        | {"positive_count": ("Positive", 0)},
     ),
     Spec(
         "positive_augmentations",
@@ -270,8 +292,7 @@ SPECS: tuple[Spec, ...] = (
         "Share of answers by status under each condition. Answers that are not ok are wrong and count.",
         "statuses",
         _MODEL | {"condition": "Condition"},
-        {"rows": ("Answers", 0)}
-        | {status: (f"{status.replace('_', ' ')} (%)", 1) for status in ("ok", "no_answer", "truncated", "error")},
+        {"rows": ("Answers", 0)} | {status: (f"{status.replace('_', ' ')} (%)", 1) for status in STATUSES},
     ),
 )
 """In the order of the document, then what goes beyond it. Tables 1 and 29 need no answers: see `vlm_taxonomy`."""

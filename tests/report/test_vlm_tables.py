@@ -10,15 +10,16 @@ import pandas as pd
 import pytest
 
 from robustlib.errors import InvalidValueError, UnknownNameError
+from robustlib.metrics.drops import accuracy_drop
 from robustlib.report.tables import markdown
-from robustlib.report.vlm_evidence import evidence_of
+from robustlib.report.vlm_evidence import evidence_of, load_evidence
 from robustlib.report.vlm_models import describe_models
-from robustlib.report.vlm_spec import only, top
+from robustlib.report.vlm_spec import best_model, only, top
 from robustlib.report.vlm_specs import SPECS
 from robustlib.report.vlm_tables import make_table, render_tables
 from robustlib.report.vlm_taxonomy import parameter_table, taxonomy_table
 from tests.metrics.vlm_table import hand_made_predictions
-from tests.report.vlm_run import FEW, RECORDS, hand_made_evidence, quiet_evidence, rows_by, values
+from tests.report.vlm_run import FEW, RECORDS, hand_made_evidence, quiet_evidence, rows_by, values, write_sweep
 
 BY_NAME = {spec.name: spec for spec in SPECS}
 ONE = 100 / 12  # one question, in points
@@ -134,9 +135,35 @@ def test_models_that_reason_stand_in_tables_but_not_in_means() -> None:
 
 
 def test_the_reference_looks_too() -> None:
-    rows = frame_of("table6")
-    assert set(rows["reference"]) == {"shaky"}
-    assert dict(zip(rows["model"], rows["mce"], strict=True))["shaky"] == 100
+    assert dict(rows_of("table6", "model", "mce"))["shaky"] == 100
+    for name in ("table6", "table28", "corruption_errors"):
+        assert set(frame_of(name)["reference"]) == {"shaky"}
+
+
+def test_corruption_errors_by_type_by_hand() -> None:
+    rows = rows_by(frame_of("corruption_errors"), "corruption")
+    assert len(rows) == 49
+    expected = {"fog": (1300 / 21, 1500 / 21), "upsample": (2300 / 21, 1500 / 21), "invert": (75.0, 125.0)}
+    for corruption, (sure, blind) in expected.items():
+        errors = values(rows[corruption], "sure ce", "shaky ce", "blind ce")
+        assert errors == pytest.approx([sure, 100, blind])
+    # Questions are drawn two at a time, so the interval of "sure" is wide, and that of the reference is a point.
+    fog = rows["fog"]
+    assert fog["sure ce_low"] < fog["sure ce"] < fog["sure ce_high"]
+    assert values(fog, "shaky ce_low", "shaky ce_high") == [100, 100]
+
+
+def test_severity_by_model_by_hand() -> None:
+    rows = rows_by(frame_of("severity_by_model"), "model")
+    relative = [f"mrce_at_{level}" for level in ("low", "mid", "high", "binary")]
+    assert values(rows["sure"], *relative) == pytest.approx([0, 12 * ONE / 42, 24 * ONE / 42, 2 * ONE / 7])
+    assert values(rows["shaky"], *relative) == pytest.approx([0, 50, 100, -100])
+    counts = ["violation_rate", "undefined_correlations", "positive_count"]
+    assert values(rows["sure"], *counts) == pytest.approx([100 / 42, 40, 1])
+    assert values(rows["shaky"], *counts) == [0, 0, 7]
+    assert [rows[model]["severity_correlation"] for model in ("sure", "shaky")] == pytest.approx([0.75, 1])
+    assert np.isnan(values(rows["blind"], *relative, "severity_correlation")).all()
+    assert {f"{name}_{end}" for name in (*relative, *counts) for end in ("low", "high")} < set(rows["sure"])
 
 
 def test_what_is_absent_is_named_with_its_reason(tmp_path: Path) -> None:
@@ -206,6 +233,28 @@ def test_families_come_from_the_network_unless_they_are_given() -> None:
     assert about["model"].tolist() == ["sure", "shaky", "blind"]
     assert about["family"].tolist() == ["Seer", "Mine", "blind"]
     assert about["parameters"].tolist() == pytest.approx([1e9, 1e8, np.nan], nan_ok=True)
+
+
+def test_a_model_of_several_networks_is_its_own_family() -> None:
+    blip, pair = "BlipForQuestionAnswering", "BlipForImageTextRetrieval + T5ForConditionalGeneration"
+    about = describe_models({"one": {"network": blip}, "two": {"network": pair}}, {})
+    assert about["family"].tolist() == ["Blip", "two"]
+
+
+def test_a_family_of_a_model_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match=r"Unknown model 'shakey'.*Did you mean 'shaky'.*blind, shaky, sure"):
+        describe_models(RECORDS, {"sure": "Mine", "shakey": "Mine"})
+    with pytest.raises(UnknownNameError, match="Unknown model 'shakey'"):
+        load_evidence(str(write_sweep(tmp_path)), {"shakey": "Mine"}, FEW)
+
+
+def test_the_first_of_equally_good_models_is_the_best() -> None:
+    # Both have 500/9 %, but the drop to nothing is rounded up, and so is what it adds up to.
+    clean = 500 / 9
+    models = pd.DataFrame({"dataset": "d", "model": ["first", "second"], "accuracy": [clean, 0.0]})
+    frame = models.assign(drop=accuracy_drop(clean, models["accuracy"]))
+    assert (frame["accuracy"] + frame["drop"]).to_numpy().argmax() == 1, "no rounding, so nothing is shown"
+    assert best_model(frame)["model"].tolist() == ["first"]
 
 
 def test_picks_keep_order_and_leave_out_what_is_undefined() -> None:
