@@ -74,4 +74,4 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Array:
 def mean_of_defined(values: ArrayLike) -> Array:
     """Return the mean over the last axis of what is not NaN; NaN where all of it is."""
     array = np.asarray(values, np.float64)
-    return ratio(np.nansum(array, axis=-1), np.isfinite(array).sum(axis=-1))
+    return ratio(np.nansum(array, axis=-1), (~np.isnan(array)).sum(axis=-1))
