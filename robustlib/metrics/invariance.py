@@ -53,14 +53,18 @@ def compare_conditions(
         another.
 
     Raises:
-        InvalidValueError: a question was asked twice in a condition.
+        InvalidValueError: a question was asked twice in a condition, or has another number of logits there than alone.
     """
     known = asked[asked["logits"].notna()]
-    if known.duplicated([*_KEY, "condition"]).any():
-        raise InvalidValueError("Some questions were asked twice in one condition.")
+    for row in known[known.duplicated([*_KEY, "condition"])].itertuples():
+        raise InvalidValueError(
+            f"{row.model} was asked question {row.question_id!r} of {row.dataset}/{row.split} twice in condition "
+            f"{row.condition!r}; each needs one answer."
+        )
     reference = known.loc[known["condition"] == REFERENCE, [*_KEY, "logits"]]
     others = known[known["condition"] != REFERENCE]
     pairs = others.merge(reference, on=_KEY, suffixes=("", "_alone"))
+    _check_lengths(pairs)
     chosen = temperatures or {}
     scale = [chosen.get(model, {}).get(kind, 1.0) for model, kind in zip(pairs["model"], pairs["kind"], strict=True)]
     logits, alone = option_numbers(pairs["logits"])[0], option_numbers(pairs["logits_alone"])[0]
@@ -98,6 +102,15 @@ def invariance_summary(compared: pd.DataFrame) -> pd.DataFrame:
         for (model, condition), rows in compared.groupby(["model", "condition"], sort=False)
     ]
     return pd.DataFrame(records, columns=list(_SUMMARY)).astype(_SUMMARY)
+
+
+def _check_lengths(pairs: pd.DataFrame) -> None:
+    counted = pairs.assign(given=pairs["logits"].map(len), alone=pairs["logits_alone"].map(len))
+    for row in counted[counted["given"] != counted["alone"]].itertuples():
+        raise InvalidValueError(
+            f"{row.model} gave {row.given} logits to question {row.question_id!r} of {row.dataset}/{row.split} "
+            f"in condition {row.condition!r}, and {row.alone} alone; both need one for each option."
+        )
 
 
 def _best(logits: Array) -> Integers:

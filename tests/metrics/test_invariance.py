@@ -72,5 +72,15 @@ def test_nothing_gives_empty_typed_tables() -> None:
 
 
 def test_a_question_asked_twice_is_refused() -> None:
-    with pytest.raises(InvalidValueError, match="asked twice in one condition"):
-        compare_conditions(pd.concat([asked("alone", dict(ALONE)), asked("alone", dict(ALONE))]))
+    with pytest.raises(InvalidValueError, match="toy was asked question 'b' of toys/test twice in condition 'batched'"):
+        compare_conditions(pd.concat([asked("alone", dict(ALONE)), *[asked("batched", {"b": [0.0, 0.1, 0.0]})] * 2]))
+
+
+@pytest.mark.parametrize("logits", [[2.0], [2.0, 0.0, 0.0]])
+def test_another_number_of_options_is_refused(logits: list[float]) -> None:
+    """Also where the widest question has as many options both times."""
+    message = f"toy gave {len(logits)} logits to question 'a' of toys/test in condition 'batched', and 2 alone"
+    with pytest.raises(InvalidValueError, match=message):
+        compared({"b": [0.1, 0.0, 0.0], "a": logits})
+    with pytest.raises(InvalidValueError, match=message):
+        compared({"a": logits})
