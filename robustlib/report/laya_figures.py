@@ -16,6 +16,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from robustlib.metrics.calibration import BINS
 from robustlib.report.figures import (
     COLUMN_WIDTH,
     MARKERS,
@@ -61,14 +62,15 @@ def plot_changes(changes: pd.DataFrame, note: str) -> Figure:
     """Draw change of accuracy and flip rate of every family as points with intervals; a row of panels a data set."""
     metrics = {"accuracy_change": "Change of accuracy", "flip_rate": "Flip rate"}
     titles, families = _distinct(changes, "panel"), _distinct(changes, "family")
+    series = sorted(_distinct(changes, "series"))
     with paper_style():
         height = 0.9 + len(titles) * (0.5 + _row_height(changes) * len(families))
         figure = new_figure(PAGE_WIDTH, height, f"Bars: 95 % intervals over images.\n{note}")
         grid = figure.subplots(len(titles), len(metrics), sharex="col", sharey=True, squeeze=False)
         for axes_of_row, (title, panel) in zip(grid, changes.groupby("panel", sort=False), strict=True):
             for axes, (metric, label) in zip(axes_of_row, metrics.items(), strict=True):
-                for rows, place, style in _series(panel[panel["metric"] == metric]):
-                    y = rows["family"].map(families.index) + place
+                for rows, place, style in _series(panel[panel["metric"] == metric], series):
+                    y = rows["family"].map(families.index).astype(float) + place
                     axes.errorbar(rows["value"], y, xerr=_whiskers(rows), **style, **_BARS)
                 axes.axvline(0, **_ZERO)
                 axes.set(title=title, xlabel=label)
@@ -123,14 +125,13 @@ def plot_image_use(controls: pd.DataFrame, note: str) -> Figure:
     """Draw accuracy with the right image, another one and none, beside chance and the commonest label."""
     known = {"clean_accuracy": "right image", "shuffled_accuracy": "another image", "no_image_accuracy": "no image"}
     guesses = {"chance_accuracy": ("chance", ":"), "majority_accuracy": ("commonest label", "-")}
-    titles = _distinct(controls, "panel")
-    longest = int(controls.groupby("panel")["series"].nunique().max())
+    titles, series = _distinct(controls, "panel"), sorted(_distinct(controls, "series"))
     with paper_style():
         width = COLUMN_WIDTH if len(titles) == 1 else PAGE_WIDTH
-        figure = new_figure(width, 1.3 + 0.24 * longest, f"Bars: 95 % intervals over images.\n{note}")
+        figure = new_figure(width, 1.3 + 0.24 * len(series), f"Bars: 95 % intervals over images.\n{note}")
         grid = figure.subplots(1, len(titles), sharex=True, sharey=True, squeeze=False)[0]
         for axes, (title, panel) in zip(grid, controls.groupby("panel", sort=False), strict=True):
-            y = np.arange(len(panel))
+            y = panel["series"].map(series.index)
             for (name, label), colour, marker in zip(known.items(), colours(len(known)), MARKERS, strict=False):
                 axes.plot(panel[name], y, marker, color=colour, label=label, zorder=3)
             bars = _whiskers(panel, "clean_accuracy", "clean_accuracy_low", "clean_accuracy_high")
@@ -138,7 +139,7 @@ def plot_image_use(controls: pd.DataFrame, note: str) -> Figure:
             for name, (label, line) in guesses.items():
                 axes.vlines(panel[name], y - 0.4, y + 0.4, color="0.3", linestyle=line, linewidth=1, label=label)
             axes.set(title=title, xlabel="Accuracy", xlim=(0, 1.02))
-            _name_rows(axes, list(panel["series"]))
+            _name_rows(axes, series)
         _legend_above(figure, grid[0])
     return figure
 
@@ -146,6 +147,7 @@ def plot_image_use(controls: pd.DataFrame, note: str) -> Figure:
 def plot_floors(floors: pd.DataFrame, note: str) -> Figure:
     """Draw every calibration error over its noise floors; filled where it is beyond both."""
     titles, families = _distinct(floors, "panel"), _distinct(floors, "family")
+    series = sorted(_distinct(floors, "series"))
     about = (
         "Bars: up to the 95th percentile of the noise floor, answers independent; ticks: that percentile, all answers "
         f"on an image together. Filled: beyond both.\n{note}"
@@ -154,8 +156,8 @@ def plot_floors(floors: pd.DataFrame, note: str) -> Figure:
         figure = new_figure(PAGE_WIDTH, 1.2 + _row_height(floors) * len(families), about)
         grid = figure.subplots(1, len(titles), sharex=True, sharey=True, squeeze=False)[0]
         for axes, (title, panel) in zip(grid, floors.groupby("panel", sort=False), strict=True):
-            for rows, place, style in _series(panel):
-                y = rows["family"].map(families.index) + place
+            for rows, place, style in _series(panel, series):
+                y = rows["family"].map(families.index).astype(float) + place
                 axes.barh(y, rows["floor_p95"], height=_SPREAD / 10, color="0.8")
                 axes.plot(rows["clustered_floor_p95"], y, "|", color="0.3", markersize=5)
                 axes.plot(rows["ece"], y, linestyle="", markerfacecolor="white", **style)
@@ -176,7 +178,7 @@ def plot_reliability(bins: pd.DataFrame, note: str) -> Figure:
     """Draw reliability diagrams: a row a data set, a column a model, a line a family."""
     titles, series, families = _distinct(bins, "panel"), _distinct(bins, "series"), _distinct(bins, "family")
     with paper_style():
-        about = f"Mean accuracy and confidence in each of 15 bins; area: share of the family's answers.\n{note}"
+        about = f"Mean accuracy and confidence in each of {BINS} bins; area: share of the family's answers.\n{note}"
         height = 1.2 + len(titles) * (0.25 + 0.8 * PAGE_WIDTH / max(4, len(series)))
         figure = new_figure(PAGE_WIDTH, height, about)
         grid = figure.subplots(len(titles), len(series), sharex=True, sharey=True, squeeze=False)
@@ -205,13 +207,13 @@ def _in_parts(name: str) -> str:
 
 
 def _plot_lines(points: pd.DataFrame, x: str, label: str, note: str) -> Figure:
-    titles = _distinct(points, "panel")
+    titles, series = _distinct(points, "panel"), sorted(_distinct(points, "series"))
     with paper_style():
         width = COLUMN_WIDTH if len(titles) == 1 else PAGE_WIDTH
         figure = new_figure(width, 2.6, f"Bars: 95 % intervals over images.\n{note}")
         grid = figure.subplots(1, len(titles), sharey=True, squeeze=False)[0]
         for axes, (title, panel) in zip(grid, points.groupby("panel", sort=False), strict=True):
-            for rows, place, style in _series(panel):
+            for rows, place, style in _series(panel, series):
                 axes.errorbar(rows[x] + 0.4 * place, rows["value"], yerr=_whiskers(rows), elinewidth=0.8, **style)
             axes.set(title=title, xlabel=label, xticks=sorted(panel[x].unique()))
             axes.grid(axis="y")
@@ -220,9 +222,12 @@ def _plot_lines(points: pd.DataFrame, x: str, label: str, note: str) -> Figure:
     return figure
 
 
-def _series(panel: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, float, dict[str, Any]]]:
-    """Yield the rows of one series after the other, how far it is moved aside, and its look."""
-    names = sorted(panel["series"].unique())
+def _series(panel: pd.DataFrame, names: Sequence[str]) -> Iterator[tuple[pd.DataFrame, float, dict[str, Any]]]:
+    """Yield the rows of one series after the other, how far it is moved aside, and its look.
+
+    All series of the figure have their turn in every panel, with no rows if need be: so each has one look throughout,
+    and any panel has the whole legend.
+    """
     places = _SPREAD * ((np.arange(len(names)) + 0.5) / len(names) - 0.5)
     for name, place, colour, marker in zip(names, places, colours(len(names)), cycle(_MARKERS), strict=False):
         yield panel[panel["series"] == name], place, {"color": colour, "marker": marker, "label": name}
@@ -243,8 +248,8 @@ def _distinct(frame: pd.DataFrame, name: str) -> list[str]:
 
 
 def _row_height(frame: pd.DataFrame) -> float:
-    """Return the height of a row of points, in inches, with room for all series of a panel."""
-    return 0.14 + 0.06 * float(frame.groupby("panel")["series"].nunique().max())
+    """Return the height of a row of points, in inches, with room for all series."""
+    return 0.14 + 0.06 * frame["series"].nunique()
 
 
 def _name_rows(axes: Axes, names: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -49,6 +50,33 @@ def test_six_models_with_long_names_have_room_side_by_side(toys: LayaEvidence) -
     many = pd.concat([bins.assign(series=name) for name in names])
     words = read_figure(figures.plot_reliability(many, "no note"))
     assert words.count("prior:") == len(names)
+
+
+@pytest.mark.parametrize("name", ["changes", "positions", "typos", "floors"])
+def test_a_model_that_a_panel_lacks_changes_the_look_of_no_other(name: str) -> None:
+    prepare, plot = pair(name)
+    whole = prepare(toy_evidence(3))
+    first, models = whole["panel"].iloc[0], sorted(whole["series"].unique())
+    figure = plot(whole[(whole["panel"] != first) | (whole["series"] != models[0])], "no note")
+    drawn = [entry for axes in figure.axes for entry in zip(*axes.get_legend_handles_labels(), strict=True)]
+    lines = [(label, handle[0] if isinstance(handle, tuple) else handle) for handle, label in drawn]
+    looks = {(label, line.get_color(), line.get_marker()) for label, line in lines if len(line.get_xdata())}
+    assert sorted(label for label, _, _ in looks) == models, "one look a model"
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == models
+
+
+def test_controls_stand_beside_the_name_of_their_model() -> None:
+    whole = data.prepare_image_use(toy_evidence(3))
+    first, models = whole["panel"].iloc[0], sorted(whole["series"].unique())
+    lacking = whole[(whole["panel"] != first) | (whole["series"] != models[0])]
+    figure = figures.plot_image_use(lacking, "no note")
+    shared = figure.axes[0]  # the others have its ticks, without their labels
+    names = dict(zip(shared.get_yticks(), (label.get_text() for label in shared.get_yticklabels()), strict=True))
+    for axes, (_, rows) in zip(figure.axes, lacking.groupby("panel", sort=False), strict=True):
+        points = next(line for line in axes.lines if line.get_label() == "right image").get_xydata()
+        shown = {names[y]: x for x, y in np.asarray(points)}
+        assert shown == dict(zip(rows["series"], rows["clean_accuracy"], strict=True))
 
 
 @pytest.mark.parametrize("name", ["changes", "variants", "image_use", "positions", "floors"])
