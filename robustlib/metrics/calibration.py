@@ -129,7 +129,7 @@ def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> float:
         labels: n indices of the right option.
 
     Returns:
-        A temperature in [0.05, 20]; at a bound when the likelihood still rises there.
+        A temperature from `COLDEST` to `HOTTEST`; at a bound when the likelihood still rises there.
 
     Raises:
         InvalidValueError: no rows, or a label that is no option of its row.

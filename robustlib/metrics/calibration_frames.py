@@ -7,7 +7,7 @@ import pandas as pd
 
 from robustlib.errors import InvalidValueError
 from robustlib.metrics.calibration import Reliability, fit_temperature, probabilities, reliability_diagram
-from robustlib.metrics.ece_floor import judge_calibration
+from robustlib.metrics.ece_floor import SIMULATIONS, judge_calibration
 from robustlib.metrics.families import MAIN_FAMILIES
 from robustlib.metrics.paired_rows import CLEAN, evaluations, option_numbers
 
@@ -23,7 +23,7 @@ _COLUMNS = (
 )
 
 
-def calibration_summary(predictions: pd.DataFrame, simulations: int = 200, seed: int = 0) -> pd.DataFrame:
+def calibration_summary(predictions: pd.DataFrame, simulations: int = SIMULATIONS, seed: int = 0) -> pd.DataFrame:
     """Return the calibration error of every model, data set and family beside its two noise floors.
 
     Args:
@@ -86,8 +86,10 @@ def fit_temperatures(predictions: pd.DataFrame) -> dict[str, float]:
         predictions: one model's predictions on a held-out split. Rows without logits or label are left out.
 
     Returns:
-        For each ``kind`` that has labels and logits, its temperature (see `fit_temperature`). It is 1, no change, where
-        every answer is right: then colder always fits better, and how cold to stop is not in the data.
+        For each ``kind`` that has labels and logits, its temperature (see `fit_temperature`), from `COLDEST` to
+        `HOTTEST` of `robustlib.metrics.calibration`: that of two options of which the wrong one is always chosen is the
+        hottest. It is 1, no change, where every answer is right: then colder always fits better, and how cold to stop
+        is not in the data.
 
     Raises:
         InvalidValueError: several models, or no row to fit to.

@@ -30,7 +30,7 @@ def image_use(summary: pd.DataFrame) -> pd.DataFrame:
         ``clean_accuracy``, ``shuffled_accuracy``, ``no_image_accuracy``, ``chance_accuracy``, ``majority_accuracy``,
         ``shuffled_change``, ``no_image_change``, NaN where unknown; bounds of the clean accuracy and the two changes,
         with ``_low`` and ``_high`` behind their names; ``uses_image``; and ``beats_majority``, whether the clean
-        accuracy is above that of always giving the commonest label, noise included.
+        accuracy is above that of always giving the commonest label, noise included, False where either is unknown.
     """
     whole = summary[summary["variant"] == ""]
     shuffled = (whole["family"] == "image_shuffle") & (whole["metric"] == "accuracy_change")

@@ -16,6 +16,9 @@ from robustlib.metrics.bootstrap import whole_number
 from robustlib.metrics.calibration import BINS, bin_of, checked_shares, expected_calibration_error
 from robustlib.seeding import generator
 
+SIMULATIONS = 200
+"""The draws of each floor where nothing else is asked for."""
+
 _TAIL = 0.95
 
 
@@ -52,7 +55,11 @@ class CalibrationVerdict(NamedTuple):
 
 
 def ece_floor(
-    confidence: ArrayLike, clusters: ArrayLike | None = None, bins: int = BINS, simulations: int = 200, seed: int = 0
+    confidence: ArrayLike,
+    clusters: ArrayLike | None = None,
+    bins: int = BINS,
+    simulations: int = SIMULATIONS,
+    seed: int = 0,
 ) -> EceFloor:
     """Simulate the ECE of a perfectly calibrated model with these confidences.
 
@@ -91,7 +98,7 @@ def judge_calibration(
     correct: ArrayLike,
     clusters: ArrayLike,
     bins: int = BINS,
-    simulations: int = 200,
+    simulations: int = SIMULATIONS,
     seed: int = 0,
 ) -> CalibrationVerdict:
     """Measure the ECE and say whether sampling noise could explain it.

@@ -1,6 +1,8 @@
 """The third document's tables of calibration: temperatures, calibration errors, and the noise floor under each."""
 
 from robustlib.data.published import PUBLISHED
+from robustlib.metrics.calibration import BINS, COLDEST, HOTTEST
+from robustlib.metrics.ece_floor import SIMULATIONS
 from robustlib.metrics.families import MAIN_FAMILIES
 from robustlib.report.laya_evidence import LayaEvidence
 from robustlib.report.laya_layout import FAMILY_LABELS
@@ -16,7 +18,8 @@ def temperature_tables(evidence: LayaEvidence) -> list[Table]:
     caption = (
         "Temperatures: for each kind of question the one that makes the unperturbed answers to held-out questions, on "
         "images that are shown nowhere else, most likely. It is 1 where none of them is wrong: then a colder one "
-        "always fits better, and how cold to stop is not in the data."
+        "always fits better, and how cold to stop is not in the data. All others are from "
+        f"{COLDEST:g} to {HOTTEST:g}, at a bound where the likelihood still rises there."
     )
     columns = [
         Column("answers", "Answers", "Held out", 0),
@@ -29,7 +32,7 @@ def temperature_tables(evidence: LayaEvidence) -> list[Table]:
 def ece_tables(evidence: LayaEvidence) -> list[Table]:
     """Return the calibration error by family; bold where it is beyond noise."""
     caption = (
-        "Expected calibration error (ECE, 15 bins) by family, all answers of a family counting alike. "
+        f"Expected calibration error (ECE, {BINS} bins) by family, all answers of a family counting alike. "
         f"Bold: above the 95th percentile of both noise floors. {calibrated_text(evidence)} {counts_text(evidence)}"
     )
     errors = evidence.families[(evidence.families["metric"] == "ece") & evidence.families["family"].isin(MAIN_FAMILIES)]
@@ -44,10 +47,11 @@ def ece_tables(evidence: LayaEvidence) -> list[Table]:
 
 def floor_tables(evidence: LayaEvidence) -> list[Table]:
     """Return every calibration error beside its floors, with the verdict and what follows: a table for each panel."""
+    errors = ", $\\pm$ their Monte-Carlo standard errors" if "floor_mean_error" in evidence.calibration else ""
     caption = (
         "Calibration errors (ECE) and their noise floors: the ECE that a perfectly calibrated model of the same "
         "confidences would show on as many answers, each right or wrong on its own (independent) or all on one image "
-        "together (clustered); mean and 95th percentile of 200 simulations, $\\pm$ their Monte-Carlo standard errors. "
+        f"together (clustered); mean and 95th percentile of {SIMULATIONS} simulations{errors}. "
         "Ratio: ECE over the mean independent floor. Beyond noise: above both 95th percentiles. Without noise: "
         "$\\sqrt{ECE^2 - floor^2}$. Needed: how many answers would put this ECE above both floors. "
         f"{calibrated_text(evidence)}"

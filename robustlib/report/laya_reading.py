@@ -11,6 +11,8 @@ from robustlib.report.laya_layout import CONDITION_LABELS, FAMILY_LABELS
 from robustlib.report.tables import round_text
 
 _KEEPS_MEANING = ("option_order", "text", "image")
+_COMPANY = "The company a question is in"
+_CAUSES = {"bf16": "Half precision", "predict_vs_batch": "The other code path"}  # of all other conditions, the company
 
 
 def reading(evidence: LayaEvidence) -> str:
@@ -36,7 +38,7 @@ def verdict(row: Any) -> str:
     words = ["uses the image" if row.uses_image else "no sign that it uses the image"]
     if row.uses_image and row.shuffled_accuracy < row.no_image_accuracy:
         words.append("a wrong one misleads it more than none")
-    if not row.beats_majority:
+    if pd.notna(row.majority_accuracy) and not row.beats_majority:
         words.append("not better than the commonest label")
     return "; ".join(words)
 
@@ -111,14 +113,13 @@ def _extensions(evidence: LayaEvidence) -> Iterator[str]:
 
 def _invariance(evidence: LayaEvidence) -> Iterator[str]:
     rows = evidence.invariance.rename(columns={"max_probability_change": "value"})
-    if rows.empty:
-        return
-    precision = rows["condition"].isin(["bf16", "predict_vs_batch"])
-    for name, some in (("The company a question is in", rows[~precision]), ("Another precision", rows[precision])):
+    causes = rows["condition"].map(_CAUSES).fillna(_COMPANY)
+    for cause in (_COMPANY, *_CAUSES.values()):
+        some = rows[causes == cause]
         if len(some):
             worst = some.nlargest(1, "value").iloc[0]
             yield (
-                f"{name} moves a probability by at most {worst['value']:.1e} ({worst['model']}, "
+                f"{cause} moves a probability by at most {worst['value']:.1e} ({worst['model']}, "
                 f"{CONDITION_LABELS[worst['condition']]}) and changes {some['flips'].sum()} of {some['rows'].sum()} "
                 "answers."
             )

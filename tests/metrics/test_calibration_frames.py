@@ -6,6 +6,7 @@ import pytest
 
 from robustlib.data.question import Question
 from robustlib.errors import InvalidValueError
+from robustlib.metrics.calibration import HOTTEST
 from robustlib.metrics.calibration_frames import apply_temperatures, calibration_summary, fit_temperatures
 from robustlib.metrics.ece_floor import judge_calibration
 from robustlib.perturbations import Variant
@@ -49,6 +50,12 @@ def test_no_temperature_is_fitted_where_every_answer_is_right(predictions: pd.Da
     right = predictions[(predictions["kind"] == "yesno") | (predictions["choice"] == predictions["label"])]
     assert fit_temperatures(right)["choice"] == 1
     assert fit_temperatures(right)["yesno"] == fit_temperatures(predictions)["yesno"]
+
+
+def test_temperatures_stay_within_their_bounds(predictions: pd.DataFrame) -> None:
+    """Where every answer to a yes/no question is wrong, hotter always fits better."""
+    wrong = predictions[(predictions["kind"] == "yesno") & (predictions["choice"] != predictions["label"])]
+    assert fit_temperatures(wrong) == pytest.approx({"yesno": HOTTEST})
 
 
 def test_temperatures_change_confidence_but_no_answer(predictions: pd.DataFrame) -> None:

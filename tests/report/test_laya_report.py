@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 
 from robustlib.data.published import PUBLISHED
-from robustlib.data.published_laya import laya_printed
+from robustlib.data.published_laya import laya_invariance, laya_printed
+from robustlib.metrics.calibration import BINS, COLDEST, HOTTEST
+from robustlib.metrics.ece_floor import SIMULATIONS
 from robustlib.report.laya_calibration import ece_tables, floor_tables, temperature_tables
 from robustlib.report.laya_evidence import LayaEvidence, evidence_of, load_evidence
 from robustlib.report.laya_invariance import invariance_tables, short
@@ -133,8 +135,13 @@ def test_the_sentences_about_the_published_numbers(published: LayaEvidence) -> N
         "The costliest variant is -0.106 (image, crop_random90: laya-vision on cauldron_vsr).",
         "Unperturbed: 3 of 7 calibration errors are beyond noise",
         "cauldron_mapqa. laya-vision: no sign that it uses the image",
+        "Half precision moves a probability by at most 7.9e-02 (laya-vision, bfloat16 weights) and changes 2 of 350",
     ):
         assert sentence in text
+    (row,) = laya_invariance().query("condition == 'predict_vs_batch'").to_dict("records")
+    other = re.search(r"The other code path moves a probability by at most (\S+) .* changes (\d+) of 350 answers", text)
+    assert other is not None
+    assert (other[1], int(other[2])) == (f"{row['max_probability_change']:.1e}", row["flips"])
 
 
 @pytest.mark.parametrize("make", MAKERS)
@@ -177,14 +184,32 @@ def test_what_a_sweep_lacks_is_left_out(change: Callable[[pd.DataFrame], pd.Data
     assert "nan" not in reading(evidence)
 
 
+def test_nothing_is_said_of_a_majority_that_open_questions_do_not_have() -> None:
+    evidence = evidence_of("toys", as_open(predictions(2, EVALUATED, FAMILIES)))
+    assert "uses the image" in reading(evidence)
+    assert "commonest label" not in reading(evidence)
+
+
+def test_captions_give_the_numbers_that_were_computed_with(toys: LayaEvidence, published: LayaEvidence) -> None:
+    assert f"{BINS} bins)" in ece_tables(toys)[0].caption
+    (theirs,) = floor_tables(published)
+    assert "Monte-Carlo" not in theirs.caption, "the authors print no such error"
+    assert not any("error" in name for name in theirs.frame.columns)
+    for table in floor_tables(toys):
+        assert f"{SIMULATIONS} simulations, $\\pm$ their Monte-Carlo standard errors" in table.caption
+        assert "floor_mean_error" in table.frame.columns
+    assert f"from {COLDEST:g} to {HOTTEST:g}" in temperature_tables(toys)[0].caption
+
+
 def test_the_sentences_about_toys(toys: LayaEvidence) -> None:
     text = reading(toys)
     assert "uses the image" in text
     assert "nan" not in text
-    half = re.search(r"Another precision moves a probability by at most (\S+) .* changes (\d+) of (\d+) answers", text)
+    half = re.search(r"Half precision moves a probability by at most (\S+) .* changes (\d+) of (\d+) answers", text)
     assert half is not None
     assert float(half[1]) > 0
     assert int(half[2]) == len(toys.changed) > 0
+    assert "code path" not in text, "toys have one"
 
 
 def long(values: dict[tuple[str, str, str], tuple[float, float, float]]) -> pd.DataFrame:
