@@ -33,7 +33,7 @@ class Chat:
     * The confidence is the probability of the whole response in `direct`, and of the option among the options in
       `rank`. `cot` and `thinking` give neither scores nor confidence.
     * A response that does not end within the tokens allowed, or whose thinking does not, is "truncated"; an empty one
-      is "no_answer".
+      is "no_answer". Where the tokenizer lacks an option's letter, it is "error", for that prompt alone.
     """
 
     def __init__(
@@ -103,7 +103,10 @@ class Chat:
     def _read(self, prompt: Prompt, row: int, tokens: list[int], record: Record) -> Answer:
         scored = Answer("")
         if prompt.options and self._mode in ("direct", "rank"):
-            scores, mass = score_letters(record.first_logits(row), self._letters[: len(prompt.options)])
+            try:
+                scores, mass = score_letters(record.first_logits(row), self._letters[: len(prompt.options)])
+            except InvalidValueError as error:
+                return Answer("", "error", reason=str(error))
             scored = replace(best_option(prompt.options, scores), option_mass=mass)
         if self._mode == "rank":
             return scored
