@@ -24,6 +24,15 @@ def ask(model: Model, prompts: Sequence[Prompt]) -> list[Answer]:
         if len(prompts) == 1:
             return [Answer("", "error", reason=f"{type(error).__name__}: {error}")]
         return [ask(model, [prompt])[0] for prompt in prompts]
+    return check_answers(model, prompts, answers)
+
+
+def check_answers(model: Model, prompts: Sequence[Prompt], answers: Sequence[Answer]) -> list[Answer]:
+    """Return a model's answers to a batch; one that breaks the contract gives way to one with the status "error".
+
+    Raises:
+        RobustlibError: there are more or fewer answers than prompts.
+    """
     if len(answers) != len(prompts):
         raise RobustlibError(f"Model {model.name} gave {len(answers)} answers to {len(prompts)} prompts.")
     return [_checked(prompt, answer) for prompt, answer in zip(prompts, answers, strict=True)]

@@ -16,14 +16,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from robustlib.data import Dataset, Question
-from robustlib.errors import InvalidValueError
+from robustlib.errors import InvalidValueError, RobustlibError
 from robustlib.files import write_atomically
 from robustlib.models import load_model
-from robustlib.models.base import Model, Prompt
-from robustlib.sweep.asking import ask
+from robustlib.models.base import Answer, Model, Prompt
+from robustlib.sweep.asking import check_answers
+from robustlib.sweep.conditions import CLEAN, items_of
 from robustlib.sweep.engines import run_local
 from robustlib.sweep.plan import load_choice, whole
 from robustlib.sweep.profile import Profile
+from robustlib.sweep.showing import prompts_by_picture
 from robustlib.sweep.store import StoreError
 
 INVARIANCE = "invariance.parquet"
@@ -51,19 +53,24 @@ def run_invariance(profile: Profile, out: str | Path, questions: int) -> Path:
         The path of the table. Equal runs on one machine leave equal bytes.
 
     Raises:
-        UnknownNameError, RobustlibError: a model, data set or image that cannot be read.
-        InvalidValueError: see `ask_invariance`.
+        InvalidValueError: less than one question; and see `ask_invariance`. No model has been loaded by then.
+        UnknownNameError, RobustlibError: a model, data set or image that cannot be read, or a question or call that
+            failed.
     """
+    if questions < 1:
+        raise InvalidValueError(f"At least 1 question of each data set must be asked, got {questions}.")
+    samples = [
+        _sample(load_choice(whole(choice), profile, out), min(questions, choice.rows or questions))
+        for choice in profile.datasets
+    ]
+    for sample in samples:
+        _check(sample, profile.batch_size)
     models = {choice.column: load_model(choice.name, **choice.settings) for choice in profile.models}
     half = {
         choice.column: load_model(choice.name, **{**choice.settings, "dtype": HALF})
         for choice in profile.models
         if models[choice.column].describe()["dtype"] == "float32"
     }
-    samples = [
-        _sample(load_choice(whole(choice), profile, out), min(questions, choice.rows or questions))
-        for choice in profile.datasets
-    ]
     asked = pd.concat([ask_invariance(models, half, sample, profile.batch_size) for sample in samples])
     buffer = io.BytesIO()
     pq.write_table(pa.Table.from_pandas(asked, _SCHEMA, preserve_index=False), buffer, compression="zstd")
@@ -108,15 +115,13 @@ def ask_invariance(
 
     Raises:
         InvalidValueError: questions that the check cannot be made of, or too small a batch.
+        RobustlibError: a call failed, or a question's answer has the status "error"; the message names model, condition
+            and question. A sweep would ask again one by one; here that would pass for company.
     """
-    if not all(question.options for question in dataset) or all(question.image is None for question in dataset):
-        raise InvalidValueError(
-            f"The invariance check needs questions with options, some with an image; {dataset.name} has others."
-        )
-    if batch_size < _LEAST_BATCH:
-        raise InvalidValueError(f"batch_size must be at least {_LEAST_BATCH} for the check, got {batch_size}.")
+    _check(dataset, batch_size)
     batches = _batches(dataset.questions, batch_size)
-    logits = dict(run_local(partial(_ask_model, models, half, batches), list(models), None))
+    ids = [question.id for question in dataset]
+    logits = dict(run_local(partial(_ask_model, models, half, batches, ids), list(models), None))
     records = [
         (model, dataset.name, dataset.split, question.id, question.kind, condition, row)
         for model in models
@@ -134,26 +139,64 @@ def _sample(dataset: Dataset, count: int) -> Dataset:
     return Dataset(dataset.name, dataset.split, tuple(by_image[:count]))
 
 
+def _check(dataset: Dataset, batch_size: int) -> None:
+    if batch_size < _LEAST_BATCH:
+        raise InvalidValueError(f"batch_size must be at least {_LEAST_BATCH} for the check, got {batch_size}.")
+    name = f"{dataset.name}/{dataset.split}"
+    if not len(dataset):
+        raise InvalidValueError(f"The invariance check needs questions, but {name} has none.")
+    for question in dataset:
+        if not question.options:
+            raise InvalidValueError(
+                f"The invariance check needs options, but question {question.id} of {name} is open."
+            )
+    if all(question.image is None for question in dataset):
+        raise InvalidValueError(f"The invariance check needs an image, but no question asked of {name} has one.")
+
+
 def _ask_model(
-    models: Mapping[str, Model], half: Mapping[str, Model], batches: Mapping[str, Sequence[Batch]], name: str
+    models: Mapping[str, Model],
+    half: Mapping[str, Model],
+    batches: Mapping[str, Sequence[Batch]],
+    ids: Sequence[str],
+    name: str,
 ) -> tuple[str, dict[str, Logits]]:
     """Return the model's name and its logits under each condition."""
-    logits = {condition: _ask_batches(models[name], calls) for condition, calls in batches.items()}
+    logits = {
+        condition: _ask_batches(models[name], calls, ids, f"Model {name}, condition {condition}")
+        for condition, calls in batches.items()
+    }
     if name in half:
-        logits["bf16"] = _ask_batches(half[name], batches["alone"])
+        logits["bf16"] = _ask_batches(half[name], batches["alone"], ids, f"Model {name}, condition bf16")
     return name, logits
 
 
-def _ask_batches(model: Model, calls: Sequence[Batch]) -> Logits:
+def _ask_batches(model: Model, calls: Sequence[Batch], ids: Sequence[str], where: str) -> Logits:
     logits: dict[int, tuple[float, ...] | None] = {}
     for batch in calls:
-        answers = ask(model, [prompt for _, prompt in batch])
-        logits |= {place: answer.logits for (place, _), answer in zip(batch, answers, strict=True)}
-    return [logits[place] for place in sorted(logits) if place >= 0]
+        for place, answer in _ask_batch(model, batch, ids, where):
+            if answer.status == "error":
+                raise RobustlibError(f"{where}, question {ids[place]}: {answer.reason}")
+            logits[place] = answer.logits
+    return [logits[place] for place in sorted(logits)]
+
+
+def _ask_batch(model: Model, batch: Batch, ids: Sequence[str], where: str) -> list[tuple[int, Answer]]:
+    """Return the place and answer of each question, all asked in one call; those of neighbours are dropped."""
+    prompts = [prompt for _, prompt in batch]
+    try:
+        answers = check_answers(model, prompts, model.answer(prompts))
+    except Exception as error:
+        first = next(ids[place] for place, _ in batch if place >= 0)
+        raise RobustlibError(
+            f"{where}: the call of {len(batch)} prompts with question {first} failed: {type(error).__name__}: {error}"
+        ) from error
+    return [(place, answer) for (place, _), answer in zip(batch, answers, strict=True) if place >= 0]
 
 
 def _batches(questions: Sequence[Question], size: int) -> dict[str, list[Batch]]:
-    prompts = [Prompt(question.pixels(), question.text, question.options) for question in questions]
+    shown = dict(prompts_by_picture(items_of(questions, CLEAN, 0, "image")))
+    prompts = [shown[place] for place in range(len(questions))]
     asked: Batch = list(enumerate(prompts))
     hostile: Batch = [(-1, prompt) for prompt in _hostile_prompts(prompts)]
     alone = list(_chunks(asked, 1))
