@@ -28,9 +28,11 @@ def run_held_out(profile: Profile, out: str | Path, times: int) -> Path:
         The path of the manifest of the held-out answers.
 
     Raises:
-        InvalidValueError: the sweep shows all images of a data set.
+        InvalidValueError: `times` is below 1, or the sweep shows all images of a data set.
         FailedAnswersError, RobustlibError, OSError: see `run_sweep`.
     """
+    if times < 1:
+        raise InvalidValueError(f"times must be at least 1, got {times}.")
     clean = replace(profile, name=f"{profile.name} (held out)", suites=(), families=(), no_image=False)
     folder = Path(out) / HELD_OUT
     plan = make_plan(clean, folder)

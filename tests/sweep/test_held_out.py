@@ -36,6 +36,13 @@ def test_held_out_questions_are_fresh_clean_and_as_many_as_wanted(tmp_path: Path
     assert read_manifest(tmp_path / HELD_OUT)["profile"]["name"] == "toy (held out)"
 
 
+@pytest.mark.parametrize("times", [0, -1])
+def test_no_held_out_questions_are_an_error(times: int, tmp_path: Path) -> None:
+    with pytest.raises(InvalidValueError, match=f"times must be at least 1, got {times}"):
+        run_held_out(profile(100), tmp_path, times)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_sweep_over_all_images_leaves_nothing_to_hold_out(tmp_path: Path) -> None:
     with pytest.raises(InvalidValueError, match="shows all images of easy_vqa_choice/test"):
         run_held_out(profile(None), tmp_path, 3)
