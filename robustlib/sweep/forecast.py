@@ -97,7 +97,7 @@ def forecast(profile: Profile) -> Forecast:
       until one takes `ENOUGH` seconds or is the profile's. That last one tells the speed.
 
     What is not there is no error, but listed as missing. Checkpoints of the hub are fetched as by a sweep, unless the
-    environment has HF_HUB_OFFLINE=1.
+    environment has HF_HUB_OFFLINE=1, which `python -m robustlib plan` always sets.
 
     Raises:
         UnknownNameError: no such suite or family.
