@@ -29,6 +29,8 @@ MOVING = {
 """Functions that put content elsewhere, so that boxes, key points and maps would no longer fit."""
 
 _PROBES = 4
+_PASSING = re.compile(r"0x[0-9A-Fa-f]+|samples=.*?, last_rng_idx=\w+")
+"""In the text of an augmenter: where objects lie in memory, and which random numbers it has in store."""
 _ONE_AT_A_TIME = threading.Lock()  # imgaug changes state of its own modules while it works
 
 
@@ -60,8 +62,11 @@ def from_augmenter(augmenter: iaa.Augmenter, name: str) -> Corruption:
     """Make an imgaug augmenter the corruption ``custom/<name>``, with the one severity 1, in this process.
 
     The augmenter is copied. The copy is seeded afresh for each image by the seed of `robustlib.corrupt`, also where it
-    is deterministic, and no global generator is moved. The corruption's parameter ``fingerprint`` is a hash of what the
-    augmenter does to a few images, by which a sweep tells two augmenters of one name apart.
+    is deterministic, and no global generator is moved.
+
+    The corruption's parameter ``fingerprint``, by which a sweep tells two augmenters of one name apart, is a hash of
+    the name, of what the augmenter says of itself (its class, parameters and children) and of what it does to a few
+    small images. Code of your own, as in ``iaa.Lambda``, says nothing of itself: change the name when you change it.
 
     Args:
         augmenter: any augmenter that takes a uint8 RGB image.
@@ -77,11 +82,13 @@ def from_augmenter(augmenter: iaa.Augmenter, name: str) -> Corruption:
     """
     if not isinstance(augmenter, iaa.Augmenter):
         raise InvalidTypeError(f"augmenter must be an imgaug augmenter, got {type(augmenter).__name__}.")
+    if not isinstance(name, str):
+        raise InvalidTypeError(f"name must be text, got {name!r}.")
     if not re.fullmatch(r"[a-z0-9_]+", name):
         raise InvalidValueError(f"name must consist of lower-case letters, digits and _, got {name!r}.")
     with _ONE_AT_A_TIME, _unmoved_generators():
         augmenter = augmenter.deepcopy()
-    fingerprint = _fingerprint(augmenter)
+    fingerprint = _fingerprint(augmenter, name)
     corruption = Corruption(
         name=name,
         suite=SUITE,
@@ -136,9 +143,9 @@ class _CorruptionAugmenter(iaa.Augmenter):  # type: ignore[misc]  # imgaug has n
             raise InvalidValueError(f"{self.name} moves content but would leave {', '.join(names)} as they are.")
 
 
-def _fingerprint(augmenter: iaa.Augmenter) -> int:
-    """Return 48 bits of the SHA-256 of what the augmenter does to a few images of noise."""
-    total = hashlib.sha256()
+def _fingerprint(augmenter: iaa.Augmenter, name: str) -> int:
+    """Return 48 bits of the SHA-256 of the name, of the augmenter as text, and of what it does to images of noise."""
+    total = hashlib.sha256(f"{name}\n{_PASSING.sub('', str(augmenter))}".encode())
     for number in range(_PROBES):
         probe = generator("probe", number).integers(0, 256, (48, 64, 3), np.uint8)
         result = _augment(augmenter, probe, Stream("probe", number))

@@ -124,11 +124,45 @@ def test_one_name_is_one_augmenter() -> None:
     np.testing.assert_array_equal(corrupt(IMAGE, first.key, 1), np.minimum(IMAGE.astype(int) + 10, 255))
 
 
+def test_what_the_probes_cannot_tell_apart_is_told_apart() -> None:
+    large = np.zeros((300, 300, 3), np.uint8)
+    for side in (224, 256):  # larger than the probes
+        corruption = from_augmenter(iaa.CropToFixedSize(side, side), f"crop{side}")
+        assert corrupt(large, corruption.key, 1).shape == (side, side, 3)
+    with pytest.raises(InvalidValueError, match="custom/crop224"):
+        from_augmenter(iaa.CropToFixedSize(256, 256), "crop224")
+
+
+def test_augmenters_that_say_and_do_the_same_to_probes_keep_their_own_names() -> None:
+    large = np.zeros((80, 80, 3), np.uint8)
+    for shade in (10, 20):
+        corruption = from_augmenter(
+            iaa.Lambda(lambda images, *_, shade=shade: _shade_large(images, shade)), f"l{shade}"
+        )
+        assert (corrupt(large, corruption.key, 1) == shade).all()
+
+
+def _shade_large(images: list[Pixels], shade: int) -> list[Pixels]:
+    return [image + np.uint8(shade if image.shape[0] > 70 else 0) for image in images]
+
+
+def test_an_augmenter_that_has_been_at_work_is_still_the_same() -> None:
+    augmenter = iaa.Sequential([iaa.Add((-40, 40)), iaa.Lambda(lambda images, *_: images)])
+    fresh = from_augmenter(augmenter, "worked")
+    augmenter(images=[IMAGE] * 3)
+    assert from_augmenter(augmenter, "worked") == fresh
+    same = iaa.Sequential([iaa.Add((-40, 40)), iaa.Lambda(lambda images, *_: images)])
+    assert from_augmenter(same, "worked") == fresh
+
+
 def test_what_is_no_augmenter_or_no_name_is_refused() -> None:
     with pytest.raises(InvalidTypeError, match="got function"):
         from_augmenter(corrupt, "mine")
     with pytest.raises(InvalidValueError, match="lower-case letters"):
         from_augmenter(iaa.Add(10), "Mine!")
+    for name in (7, None, b"mine"):
+        with pytest.raises(InvalidTypeError, match=rf"name must be text, got {name!r}"):
+            from_augmenter(iaa.Add(10), name)  # type: ignore[arg-type]
 
 
 def test_a_fingerprint_is_the_same_in_another_process() -> None:
