@@ -16,7 +16,8 @@ MANIFEST = "manifest.json"
 JOURNAL = "manifest.journal"
 
 Record = dict[str, Any]
-"""Of one image: ``sha256`` of the source, ``seed``, and ``copies``, a path to its SHA-256; or why it is unreadable."""
+"""Of one image: ``sha256`` of the source, ``seed``, and ``copies``, a path to its SHA-256; or why it is ``unreadable``:
+its file, or its pixels to a corruption."""
 
 
 class Journal:
@@ -34,8 +35,9 @@ class Journal:
         self._target = target
         self._settings = settings
         self._records = _read_records(target, settings)
-        for unfinished in target.rglob(".*.tmp"):
-            unfinished.unlink()
+        if (target / JOURNAL).exists():  # else they are not ours
+            for unfinished in target.rglob(".*.tmp"):
+                unfinished.unlink()
         lines = [_line(settings), *(_line([name, record]) for name, record in self._records.items())]
         write_atomically(target / JOURNAL, b"".join(lines))
 
@@ -66,16 +68,17 @@ class Journal:
         return manifest
 
 
-def find_differences(target: Path, sources: Mapping[str, str], workers: int) -> list[str]:
+def find_differences(target: Path, sources: Mapping[str, str | None], workers: int) -> list[str]:
     """Hash all copies again and compare with the manifest.
 
     Args:
         target: folder of the copies.
-        sources: SHA-256 of each source image that there is now.
+        sources: SHA-256 of each source image that there is now, None where it cannot be read.
         workers: threads.
 
     Returns:
-        One line for each source and each file in the folder that is missing, changed or not in the manifest, sorted.
+        One line for each source and each file in the folder that is missing, changed, not to be read, or not in the
+        manifest, sorted.
 
     Raises:
         RobustlibError: the copies are not finished, or there are none.
@@ -87,18 +90,27 @@ def find_differences(target: Path, sources: Mapping[str, str], workers: int) -> 
     expected = {copy: sha256 for record in manifest["images"].values() for copy, sha256 in record["copies"].items()}
     paths = [path for path in target.rglob("*") if path.is_file() and path != target / MANIFEST]
     with ThreadPoolExecutor(workers) as pool:
-        hashes = pool.map(lambda path: hashlib.sha256(path.read_bytes()).hexdigest(), paths)
+        hashes = pool.map(_hash, paths)
         names = (path.relative_to(target).as_posix() for path in paths)
         found = dict(zip(names, tqdm(hashes, desc="Verifying", total=len(paths), unit="file"), strict=True))
     readable = {name: sha256 for name, sha256 in sources.items() if name not in manifest["unreadable"]}
     return sorted([*_compare("source", known, readable), *_compare("copy", expected, found)])
 
 
-def _compare(kind: str, expected: Mapping[str, str], found: Mapping[str, str]) -> Iterable[str]:
+def _hash(path: Path) -> str | None:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None
+
+
+def _compare(kind: str, expected: Mapping[str, str], found: Mapping[str, str | None]) -> Iterable[str]:
     yield from (f"{kind} {name} is missing" for name in expected.keys() - found.keys())
     yield from (f"{kind} {name} is not in the manifest" for name in found.keys() - expected.keys())
     common = expected.keys() & found.keys()
-    yield from (f"{kind} {name} has changed" for name in common if expected[name] != found[name])
+    unread = {name for name in common if found[name] is None}
+    yield from (f"{kind} {name} cannot be read" for name in unread)
+    yield from (f"{kind} {name} has changed" for name in common - unread if expected[name] != found[name])
 
 
 def _read_records(target: Path, settings: Mapping[str, Any]) -> dict[str, Record]:

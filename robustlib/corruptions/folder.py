@@ -12,11 +12,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import cv2
 from tqdm import tqdm
 
 from robustlib.corruptions.catalogue import Corruption, list_corruptions
 from robustlib.corruptions.copies import Journal, Record, find_differences
+from robustlib.corruptions.encoding import encode
 from robustlib.corruptions.engine import corrupt, image_seed, warm_up
 from robustlib.data import LazyImage, load_dataset
 from robustlib.data.images import Pixels
@@ -58,19 +58,19 @@ def corrupt_folder(
 
     Returns:
         The manifest: ``settings``; under ``images`` the SHA-256 of each source, its seed and the SHA-256 of each copy;
-        under ``unreadable`` the reason for each image that could not be read.
+        under ``unreadable`` the reason for each image that could not be read, or that a corruption refused: it has no
+        copies.
 
     Raises:
         UnknownNameError: no such suite, data set or split.
-        InvalidValueError: no images, or two that would have the same copies; `target` lies in `source`; a severity or
-            number of workers out of range; or `target` holds copies that were made with other settings.
+        InvalidValueError: no images, or two that would have the same copies; `source` or `target` lies in the other; a
+            severity or number of workers out of range; or `target` holds copies that were made with other settings.
         OSError: a copy cannot be written.
     """
     if workers < 1:
         raise InvalidValueError(f"workers must be at least 1, got {workers}.")
     source, target = Path(source), Path(target)
-    if target.resolve().is_relative_to(source.resolve()):
-        raise InvalidValueError(f"The copies must not lie among the images: {target} is inside {source}.")
+    _check_apart(source, target)
     conditions = _list_conditions(suite, severities)
     images = find_images(source)
     _check_copies_differ(images)
@@ -101,7 +101,7 @@ def verify_folder(source: str | Path, target: str | Path, workers: int = 1) -> l
         UnknownNameError, InvalidValueError: as for `corrupt_folder`.
         RobustlibError: the copies are not finished, or there are none.
     """
-    hashes = {name: image.digest() for name, image in find_images(Path(source)).items()}
+    hashes = {name: _digest(image) for name, image in find_images(Path(source)).items()}
     return find_differences(Path(target), hashes, workers)
 
 
@@ -131,6 +131,22 @@ def _walk(folder: Path) -> Iterator[tuple[str, LazyImage]]:
         hidden = any(part.startswith(".") for part in relative.parts)
         if path.suffix.lower() in IMAGE_ENDINGS and path.is_file() and not hidden:
             yield relative.as_posix(), LazyImage(path)
+
+
+def _check_apart(source: Path, target: Path) -> None:
+    if not source.is_dir():  # a data set, which lies in no folder of the user's
+        return
+    if target.resolve().is_relative_to(source.resolve()):
+        raise InvalidValueError(f"The copies must not lie among the images: {target} is inside {source}.")
+    if source.resolve().is_relative_to(target.resolve()):
+        raise InvalidValueError(f"The images must not lie among the copies: {source} is inside {target}.")
+
+
+def _digest(image: LazyImage) -> str | None:
+    try:
+        return image.digest()
+    except RobustlibError:
+        return None
 
 
 def _list_conditions(suite: str, severities: Collection[int]) -> _Conditions:
@@ -166,25 +182,24 @@ def _copy_name(name: str) -> str:
 
 
 def _copy(name: str, image: LazyImage, copying: _Copying) -> Record:
-    """Write all copies of one image and return its record, or why it is unreadable."""
+    """Write all copies of one image and return its record; or leave none, and return why it has none."""
+    paths = [f"{corruption.name}/{level}/{_copy_name(name)}" for corruption, level in copying.conditions]
     try:
         sha256 = image.digest()
         if done := copying.journal.find(name, sha256):
             return done
-        pixels = image.decode()
+        seed = image_seed(copying.seed, name)
+        hashes = list(_write_copies(image.decode(), seed, paths, copying))
     except RobustlibError as error:
+        for path in paths:
+            (copying.target / path).unlink(missing_ok=True)
         return {"unreadable": str(error)}
-    seed = image_seed(copying.seed, name)
-    copies = {}
-    for corruption, level in copying.conditions:
-        path = f"{corruption.name}/{level}/{_copy_name(name)}"
-        encoded = _encode(corrupt(pixels, corruption.key, level, seed))
+    return {"sha256": sha256, "seed": seed, "copies": dict(zip(paths, hashes, strict=True))}
+
+
+def _write_copies(pixels: Pixels, seed: int, paths: list[str], copying: _Copying) -> Iterator[str]:
+    """Yield the SHA-256 of each copy."""
+    for (corruption, level), path in zip(copying.conditions, paths, strict=True):
+        encoded = encode(corrupt(pixels, corruption.key, level, seed), ".png").tobytes()
         write_atomically(copying.target / path, encoded)
-        copies[path] = hashlib.sha256(encoded).hexdigest()
-    return {"sha256": sha256, "seed": seed, "copies": copies}
-
-
-def _encode(pixels: Pixels) -> bytes:
-    """Return a PNG file. OpenCV writes it, because it lets other threads run meanwhile."""
-    _, encoded = cv2.imencode(".png", cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR))
-    return encoded.tobytes()
+        yield hashlib.sha256(encoded).hexdigest()

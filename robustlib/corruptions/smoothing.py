@@ -1,6 +1,6 @@
 """Gaussian smoothing of images, and of noise that is held in bytes."""
 
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ def smooth_inside(image: Pixels, sigma: float, truncate: float) -> Sums:
     return out
 
 
-@cache
+@lru_cache(maxsize=64)  # elastic_transform's sigma follows the image's side
 def normal_weights(sigma: float, truncate: float = 4.0) -> Weights:
     """Return the weights at distance 0, 1, 2, ..., cut off at ``truncate * sigma``; both sides together sum to 1."""
     distance = np.arange(int(truncate * sigma + 0.5) + 1)

@@ -109,6 +109,49 @@ def test_an_unreadable_image_is_listed_and_the_rest_is_done(tmp_path: Path, caps
     assert main([*command, "--verify"]) == 0
 
 
+def test_an_image_that_a_corruption_refuses_has_no_copies_and_the_rest_is_done(tmp_path: Path) -> None:
+    source, target = make_images(tmp_path / "in"), tmp_path / "out"
+    wide = source / "wide.png"
+    Image.new("RGB", (5, 1)).save(wide)
+    assert "wide.png" in corrupt_folder(source, target, SUITE, [1])["images"]
+    Image.new("RGB", (65_501, 1)).save(wide)  # longer than JPEG takes, after corruptions that take it
+    manifest = corrupt_folder(source, target, SUITE, [1])
+    assert len(manifest["images"]) == 4
+    assert list(manifest["unreadable"]) == ["wide.png"]
+    assert "up to 65500 pixels, got an image of 1 x 65501" in manifest["unreadable"]["wide.png"]
+    assert not list(target.rglob("*wide*"))
+    assert verify_folder(source, target) == []
+
+
+def test_only_what_an_interrupted_run_has_left_is_tidied_away(tmp_path: Path) -> None:
+    source, target = make_images(tmp_path / "in"), tmp_path / "out"
+    mine = target / "papers" / ".letter.tmp"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    corrupt_folder(source, target, SUITE, [1])
+    assert mine.read_text() == "mine"
+
+
+def test_verifying_goes_on_after_a_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, target = make_images(tmp_path / "in"), tmp_path / "out"
+    corrupt_folder(source, target, SUITE, [1])
+    (target / "jpeg70/1/part1/image3.png").unlink()
+    locked = {source / "part0/image0.png", target / "jpeg70/1/part0/image2.png"}
+    read = Path.read_bytes
+
+    def refuse(path: Path) -> bytes:
+        if path in locked:
+            raise PermissionError(13, "Permission denied")
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    assert verify_folder(source, target) == [
+        "copy jpeg70/1/part0/image2.png cannot be read",
+        "copy jpeg70/1/part1/image3.png is missing",
+        "source part0/image0.png cannot be read",
+    ]
+
+
 def test_verifying_names_every_difference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, target = make_images(tmp_path / "in"), tmp_path / "out"
     with pytest.raises(RobustlibError, match="no finished copies"):
@@ -139,7 +182,9 @@ def test_verifying_names_every_difference(tmp_path: Path, capsys: pytest.Capture
         ({"severities": [0]}, r"some of 1 \.\. 5, got \[0\]"),
         ({"severities": []}, r"some of 1 \.\. 5, got \[\]"),
         ({"workers": 0}, "at least 1, got 0"),
-        ({"target": "in/out"}, "must not lie among the images"),
+        ({"target": "in/out"}, "copies must not lie among the images"),
+        ({"target": "in"}, "copies must not lie among the images"),
+        ({"source": "in/part0", "target": "in"}, "images must not lie among the copies"),
         ({"source": "empty"}, "holds no image"),
         ({"source": "nowhere"}, "neither a folder nor a data set"),
     ],

@@ -1,12 +1,13 @@
 """Digital artefacts: what codecs and resizing leave behind."""
 
-from functools import cache
+from functools import lru_cache
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from robustlib.corruptions.encoding import encode
 from robustlib.corruptions.kernel import copy, kernel
 from robustlib.corruptions.registry import effect
 from robustlib.corruptions.stream import Stream
@@ -17,8 +18,12 @@ Places = npt.NDArray[np.int64]
 
 @effect
 def jpeg_compression(image: Pixels, rng: Stream, *, quality: int) -> Pixels:
-    """Encode as JPEG at a quality of 1 .. 100, and decode: with OpenCV, whose pixels are Pillow's, in less time."""
-    _, encoded = cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, quality])
+    """Encode as JPEG at a quality of 1 .. 100, and decode: with OpenCV, whose pixels are Pillow's, in less time.
+
+    Raises:
+        InvalidValueError: a side of more than 65500 pixels.
+    """
+    encoded = encode(image, ".jpg", cv2.IMWRITE_JPEG_QUALITY, quality)
     return np.asarray(cv2.imdecode(encoded, cv2.IMREAD_COLOR_RGB), np.uint8)
 
 
@@ -42,7 +47,7 @@ def _shrunk(size: int, scale: float) -> int:
     return max(int(size * scale), 1)
 
 
-@cache
+@lru_cache(maxsize=64)
 def _cells(size: int, scale: float) -> tuple[Places, Places, Places]:
     """Return, for the cells of a side, the first pixel and the end of each, and for each pixel the cell it shows.
 

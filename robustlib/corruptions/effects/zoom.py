@@ -1,6 +1,6 @@
 """Zoom blur: the camera moves towards the scene while the shutter is open."""
 
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ def zoom_blur(image: Pixels, rng: Stream, *, largest: float, step: float) -> Pix
     return _average_zooms(image, rows, row_shares, columns, column_shares)
 
 
-@cache
+@lru_cache(maxsize=64)
 def _samplings(size: int, largest: float, step: float) -> tuple[Places, Packed]:
     """Return where the pixels of a side lie in the unzoomed side, for each zoom: the pixel before, and how far on.
 
