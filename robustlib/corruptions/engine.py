@@ -68,6 +68,7 @@ def corrupt_batch(
         raise InvalidValueError(f"Each image needs one seed, got {len(images)} images and {len(seeds)} seeds.")
     if workers < 1:
         raise InvalidValueError(f"workers must be at least 1, got {workers!r}.")
+    _check_severity(severity, find_corruption(name))
 
     def corrupt_share(worker: int) -> list[Pixels]:
         share = range(worker, len(images), workers)

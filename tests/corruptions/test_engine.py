@@ -27,7 +27,7 @@ from robustlib.data.images import ImageLike, Pixels, to_rgb
 
 CORRUPTIONS = [corruption for suite in list_suites() for corruption in list_corruptions(suite)]
 RESIZING = {"downsample", "crop_center", "crop_random"}  # functions that are to change the size
-SIZES = [(1, 1), (2, 3), (1, 500), (33, 17)]
+SIZES = [(1, 1), (2, 3), (1, 500), (500, 1), (33, 17)]
 CHEAP = ["imagenet_c/gaussian_noise", "imagenet_c/contrast", "imagenet_c/gaussian_blur", "imagenet_c/zoom_blur"]
 EACH = pytest.mark.parametrize("corruption", CORRUPTIONS, ids=lambda corruption: corruption.key)
 
@@ -99,6 +99,14 @@ def test_every_size_is_taken_and_the_input_stays(corruption: Corruption) -> None
             assert result.flags.writeable
             assert not np.shares_memory(result, image)
         np.testing.assert_array_equal(image, before)
+
+
+@pytest.mark.parametrize("name", ["brightness", "contrast", "saturate"])
+def test_a_large_image_is_corrupted_as_the_small_ones_of_which_it_consists(name: str) -> None:
+    tile = picture(500, 400)
+    large = corrupt(np.tile(tile, (6, 10, 1)), f"imagenet_c/{name}", 3)
+    assert large.shape == (3000, 4000, 3)
+    np.testing.assert_array_equal(large, np.tile(corrupt(tile, f"imagenet_c/{name}", 3), (6, 10, 1)))
 
 
 @EACH

@@ -32,6 +32,10 @@ def picture(height: int, width: int) -> Pixels:
 
 def test_batches_are_checked() -> None:
     assert corrupt_batch([], "imagenet_c/fog", 1, []) == []
+    with pytest.raises(UnknownNameError, match="imagenet_c/fog"):
+        corrupt_batch([], "imagenet_c/fogg", 1, [])
+    with pytest.raises(InvalidValueError, match=r"must lie in 0 .. 5, got 6"):
+        corrupt_batch([], "imagenet_c/fog", 6, [])
     with pytest.raises(InvalidValueError, match="got 1 images and 2 seeds"):
         corrupt_batch([picture(4, 4)], "imagenet_c/fog", 1, [1, 2])
     with pytest.raises(InvalidValueError, match="workers must be at least 1, got 0"):
