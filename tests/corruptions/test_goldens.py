@@ -1,8 +1,7 @@
 """The bytes of every corruption and severity on two small images, as SHA-256: they are the same everywhere, for good.
 
 A change of a hash is a change of published results: say so in the change log. Write the hashes anew with
-``NUMBA_CACHE_DIR=$(mktemp -d) python -m tests.corruptions.test_goldens``: from an empty cache, because numba does not
-see that a kernel has changed which is compiled into one of another module.
+``python -m tests.corruptions.test_goldens``.
 """
 
 import hashlib

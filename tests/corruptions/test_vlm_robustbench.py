@@ -82,9 +82,17 @@ def test_strengths_are_in_order(corruption: Corruption) -> None:
     if corruption.name in NOT_ORDERED:
         assert "Not ordered" in corruption.note
         assert min(distances) > 0
+        assert steps.min() < 0, distances
     else:
         assert "Not ordered" not in corruption.note
         assert steps.min() > 0, distances
+
+
+@pytest.mark.parametrize("name", ORDERED_IN_STRUCTURE)
+def test_what_is_ordered_in_structure_is_not_in_colour(name: str) -> None:
+    corruption = find_corruption(f"{SUITE}/{name}")
+    distances = [_colour_distance(corruption, severity) for severity in corruption.severities]
+    assert np.diff(distances).min() < 0, distances
 
 
 def _pairs(corruption: Corruption, severity: int) -> Iterator[tuple[Pixels, Pixels]]:
