@@ -1,10 +1,7 @@
 """What a chat model is loaded from, and what it is shown."""
 
 from collections.abc import Sequence
-from contextlib import nullcontext
-from pathlib import Path
 from threading import Lock
-from typing import Any
 
 import numpy as np
 import torch
@@ -15,7 +12,7 @@ from robustlib.data.images import Pixels
 from robustlib.errors import InvalidValueError, RobustlibError
 from robustlib.models.chat_images import read_once
 from robustlib.models.chat_processors import load_processor
-from robustlib.models.checkpoint import GREY, Checkpoint, find_dtype, no_progress_bars, pin_revision
+from robustlib.models.checkpoint import GREY, Checkpoint, load_network, pin_revision
 
 _PALIGEMMA = (
     "{% for part in messages[0].content %}{{ '<image>' if part.type == 'image' else 'answer en ' + part.text }}"
@@ -28,21 +25,24 @@ class ChatCheckpoint(Checkpoint):
     """A network in evaluation mode with its processor and chat template."""
 
     def __init__(self, source: str, revision: str | None, dtype: str, trust_remote_code: bool) -> None:
-        """Load from a folder or the hub: safetensors only, and no code of the checkpoint's own unless trusted."""
+        """Load from a folder or the hub: safetensors only, and no code of the checkpoint's own unless trusted.
+
+        Raises:
+            UnknownNameError, RobustlibError: see `checkpoint.load_network`.
+            RobustlibError: there is no processor of images and text, or no chat template.
+        """
         self.source = source
         self.revision = pin_revision(source, revision)
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self.processor = load_processor(source, self.revision, trust_remote_code)
         self.tokenizer, self.image_processor = self.processor.tokenizer, self.processor.image_processor
-        loader: Any = AutoModelForImageTextToText
-        with no_progress_bars() if Path(source).is_dir() else nullcontext():
-            self.network = loader.from_pretrained(
-                source,
-                revision=self.revision,
-                dtype=find_dtype(dtype),
-                use_safetensors=True,
-                trust_remote_code=trust_remote_code,
-            )
+        self.network = load_network(
+            AutoModelForImageTextToText,
+            source,
+            dtype,
+            revision=self.revision,
+            trust_remote_code=trust_remote_code,
+        )
         self.network.to(self.device)
         read_once(self.network)
         self.is_paligemma = self.network.config.model_type == "paligemma"

@@ -84,6 +84,36 @@ def no_progress_bars() -> Iterator[None]:
             bars.enable_progress_bar()
 
 
+def load_network(kind: Any, source: str, dtype: str = "float32", **details: Any) -> Any:
+    """Load a network from a folder or the hub, from safetensors only.
+
+    Args:
+        kind: transformers' class of the network, or one that finds the class.
+        source: a folder, or the name of a hub repository.
+        dtype: a key of `DTYPES`, whatever the weights were saved in.
+        details: what `from_pretrained` takes besides.
+
+    Raises:
+        UnknownNameError: of the dtype.
+        RobustlibError: a weight is missing or of another shape. transformers would only warn of the first, and draw it.
+    """
+    with no_progress_bars() if Path(source).is_dir() else nullcontext():
+        network, info = kind.from_pretrained(
+            source,
+            dtype=find_dtype(dtype),
+            use_safetensors=True,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # told below
+            **details,
+        )
+    if lacking := sorted({*info["missing_keys"], *(key for key, *_ in info["mismatched_keys"])}):
+        raise RobustlibError(
+            f"The model {source!r} lacks weights of {type(network).__name__}, or has them in another shape: "
+            f"{len(lacking)}, the first {lacking[0]!r}. Choose a checkpoint that was saved from this class."
+        )
+    return network
+
+
 class Checkpoint:
     """A network in evaluation mode, with its tokenizer and, if it sees, its image processor."""
 
@@ -106,14 +136,16 @@ class Checkpoint:
             revision: the repository's branch, tag or commit.
             dtype: a key of `DTYPES`, whatever the weights were saved in.
             subfolder: where it lies within the source, for a model of several networks.
+
+        Raises:
+            UnknownNameError, RobustlibError: see `load_network`.
         """
         self.source = source
         self.revision = pin_revision(source, revision)
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         tokenizer: Any = AutoTokenizer
         where: dict[str, str] = {"revision": self.revision, "subfolder": subfolder}
-        with no_progress_bars() if Path(source).is_dir() else nullcontext():
-            self.network = network.from_pretrained(source, **where, dtype=find_dtype(dtype), use_safetensors=True)
+        self.network = load_network(network, source, dtype, **where)
         self.network.to(self.device)
         self.tokenizer = tokenizer.from_pretrained(source, **where, trust_remote_code=False)
         self.image_processor = image_processor and image_processor.from_pretrained(source, **where)

@@ -9,7 +9,7 @@ import torch
 from transformers import BlipForQuestionAnswering
 from transformers.models.blip.modeling_blip import BlipVisionModel
 
-from robustlib.models.checkpoint import no_progress_bars
+from robustlib.models.checkpoint import load_network
 from robustlib.models.names import locate
 
 SOURCE = "pocket/blip"
@@ -39,8 +39,7 @@ def start_from_blip(tower: Any) -> None:
 
 
 def _blip_tower() -> BlipVisionModel:
-    with no_progress_bars():
-        network: BlipForQuestionAnswering = BlipForQuestionAnswering.from_pretrained(locate(SOURCE))
+    network: BlipForQuestionAnswering = load_network(BlipForQuestionAnswering, locate(SOURCE))
     return network.vision_model
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from robustlib.errors import InvalidValueError, RobustlibError, UnknownNameError
 from robustlib.models import load_model
@@ -259,6 +260,17 @@ def test_what_cannot_be_loaded(chat_models: dict[str, str], tmp_path: Path) -> N
     (tmp_path / "silent" / "chat_template.jinja").unlink()
     with pytest.raises(RobustlibError, match="has no chat template"):
         load(str(tmp_path / "silent"))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_checkpoint_without_all_weights_is_refused(family: str, chat_models: dict[str, str], tmp_path: Path) -> None:
+    shutil.copytree(chat_models[family], tmp_path / family)
+    path = tmp_path / family / "model.safetensors"
+    weights = load_file(path)
+    lost = min(key for key in weights if "norm" in key)
+    save_file({key: weights[key] for key in weights if key != lost}, path, {"format": "pt"})
+    with pytest.raises(RobustlibError, match=rf"{family}.*lacks weights of \w+Generation.*: 1, the first '.*\.weight'"):
+        load(str(tmp_path / family))
 
 
 def test_no_weights_but_safetensors(chat_models: dict[str, str], tmp_path: Path) -> None:
