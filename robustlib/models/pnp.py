@@ -14,7 +14,7 @@ from robustlib.models.base import Answer, Prompt
 from robustlib.models.checkpoint import Checkpoint, distinct_images
 from robustlib.models.decoding import Sampler, prompt_digest
 from robustlib.models.pnp_captions import keep_new, write_captions
-from robustlib.models.pnp_parts import CAPTIONER, MATCHER, load_parts
+from robustlib.models.pnp_parts import load_parts
 from robustlib.models.pnp_reader import write_context
 from robustlib.models.pnp_relevance import draw_patches, relevance
 from robustlib.models.written import answer_questions
@@ -43,8 +43,8 @@ class Pnp:
         source: str,
         *,
         revision: str | None = None,
-        matcher: str = MATCHER,
-        captioner: str = CAPTIONER,
+        matcher: str | None = None,
+        captioner: str | None = None,
         dtype: str = "float32",
         seed: int = 42,
         mode: Mode = "rank",
@@ -59,8 +59,8 @@ class Pnp:
                 are the readers of the paper.
             revision: the source's branch, tag or commit.
             matcher: a BlipForImageTextRetrieval, for a source of the reader: a folder, a repository, or
-                "REPOSITORY@REVISION".
-            captioner: a BlipForConditionalGeneration, likewise.
+                "REPOSITORY@REVISION"; None for `pnp_parts.MATCHER`, or for the source's own.
+            captioner: a BlipForConditionalGeneration, likewise; None for `pnp_parts.CAPTIONER`, or the source's own.
             dtype: "float32", "bfloat16" or "float16".
             seed: of all that is drawn.
             mode: "rank" or "generate".

@@ -6,6 +6,10 @@ from typing import Any
 
 from robustlib.errors import InvalidTypeError, InvalidValueError, UnknownNameError
 
+_LEAST = {"layer": 0, "min_length": 0, "answer_length": 2, "question_tokens": 3}
+"""The least that a number can be where that is not 1. An answer needs room for a token after the decoder's start, a
+question for one between [ENC] and [SEP]."""
+
 
 @dataclass(frozen=True)
 class Numbers:
@@ -47,7 +51,7 @@ class Numbers:
             kind = type(getattr(Numbers, name))
             if type(value) is not kind and (kind, type(value)) != (float, int):
                 raise InvalidTypeError(f"PNP-VQA's {name} must be {kind.__name__}, got {value!r}.")
-            least = 0 if name in ("layer", "min_length") else 1
+            least = _LEAST.get(name, 1)
             if kind is int and value < least:
                 raise InvalidValueError(f"PNP-VQA's {name} must be at least {least}, got {value}.")
         if self.min_length > self.max_length:

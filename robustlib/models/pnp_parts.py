@@ -8,7 +8,7 @@ from typing import Any
 from transformers import BlipForConditionalGeneration, BlipForImageTextRetrieval
 from transformers.models.blip.image_processing_pil_blip import BlipImageProcessorPil
 
-from robustlib.errors import InvalidValueError, RobustlibError
+from robustlib.errors import InvalidValueError, RobustlibError, UnknownNameError
 from robustlib.models.checkpoint import Checkpoint, read_config
 from robustlib.models.pnp_numbers import Numbers, read_numbers
 from robustlib.models.pnp_reader import Reader
@@ -36,22 +36,31 @@ class Parts:
 
 
 def load_parts(
-    source: str, revision: str | None, matcher: str, captioner: str, dtype: str, numbers: Mapping[str, Any]
+    source: str,
+    revision: str | None,
+    matcher: str | None,
+    captioner: str | None,
+    dtype: str,
+    numbers: Mapping[str, Any],
 ) -> Parts:
     """Load the checkpoints; the arguments are those of `pnp.Pnp`.
 
     Raises:
         RobustlibError: one of them cannot be loaded.
-        UnknownNameError: of a number.
+        UnknownNameError: of a number, or of a reader that is neither a size nor a place.
         InvalidTypeError, InvalidValueError: numbers or networks that do not go together.
     """
+    if source not in READERS and "/" not in source and not Path(source).is_dir():
+        raise UnknownNameError("reader of PNP-VQA", source, READERS)
     source = READERS.get(source, source)
     config = read_config(source, revision)
     chosen = read_numbers({**config.get("numbers", {}), **numbers})
     if config.get("model_type") == "pnp":
+        _refuse_parts(source, matcher=matcher, captioner=captioner)
         places = [(source, revision, part) for part in ("matcher", "captioner", "reader")]
     else:
-        places = [(*_split(matcher), ""), (*_split(captioner), ""), (source, revision, "")]
+        blips = [MATCHER if matcher is None else matcher, CAPTIONER if captioner is None else captioner]
+        places = [*((*_split(blip), "") for blip in blips), (source, revision, "")]
     parts = Parts(
         _load(Checkpoint, places[0], dtype, network=BlipForImageTextRetrieval, image_processor=BlipImageProcessorPil),
         _load(
@@ -63,8 +72,27 @@ def load_parts(
     patches = [_patches(part) for part in (parts.matcher, parts.captioner)]
     if patches[0] != patches[1]:
         raise InvalidValueError(f"Matcher and captioner must see the same patches, not {patches[0]} and {patches[1]}.")
+    _check_length(parts.captioner, chosen)
     let_gradients_begin(parts.matcher.network, chosen.layer)
     return parts
+
+
+def _refuse_parts(source: str, **given: str | None) -> None:
+    """Check that no part is named for a source that holds all three."""
+    for name, value in given.items():
+        if value is not None:
+            raise InvalidValueError(f"PNP-VQA's {source!r} holds a {name} of its own: leave it out, got {value!r}.")
+
+
+def _check_length(captioner: Checkpoint, numbers: Numbers) -> None:
+    """Check that a caption has room for a word after its prompt, and a position for each token."""
+    least = len(captioner.tokenizer(numbers.prompt)["input_ids"])  # [SEP] counts for the word
+    most = captioner.network.config.text_config.max_position_embeddings
+    if not least <= numbers.max_length <= most:
+        raise InvalidValueError(
+            f"PNP-VQA's max_length must be from {least}, one token more than [DEC] and prompt, to {most}, the "
+            f"captioner's positions, got {numbers.max_length}."
+        )
 
 
 def _split(name: str) -> tuple[str, str | None]:

@@ -326,6 +326,19 @@ def test_the_published_parts_are_asked_of_the_hub(monkeypatch: pytest.MonkeyPatc
         load(f"pnp:{folder / 'reader'}", matcher="nobody/nothing@v1")
 
 
+@pytest.mark.parametrize("reader", ["larg", "11b"])
+def test_a_reader_that_is_neither_a_size_nor_a_place_is_unknown(reader: str) -> None:
+    with pytest.raises(UnknownNameError, match=rf"Unknown reader of PNP-VQA '{reader}'\..* Known: 3b, base, large\."):
+        load(f"pnp:{reader}")
+
+
+@pytest.mark.parametrize("setting", [{"matcher": "a/b"}, {"captioner": CAPTIONER}])
+def test_a_part_is_not_replaced_in_a_source_of_all_three(setting: dict[str, str], checkpoints: dict[str, str]) -> None:
+    [(name, value)] = setting.items()
+    with pytest.raises(InvalidValueError, match=f"holds a {name} of its own.*, got '{value}'"):
+        load(checkpoints["pnp"], **setting)
+
+
 def test_pickled_parts_are_refused(checkpoints: dict[str, str], tmp_path: Path) -> None:
     folder = tmp_path / "pickled"
     shutil.copytree(checkpoints["pnp"], folder)
@@ -356,6 +369,11 @@ def test_networks_that_do_not_see_the_same_patches_are_refused(checkpoints: dict
         ({"layer": 5}, InvalidValueError, "below 1 here, got 5"),
         ({"top_p": 1.5}, InvalidValueError, r"top_p must be in \(0, 1\], got 1.5"),
         ({"min_length": 7}, InvalidValueError, "min_length 7 is above its max_length 6"),
+        ({"answer_length": 1}, InvalidValueError, "answer_length must be at least 2, got 1"),
+        ({"question_tokens": 2}, InvalidValueError, "question_tokens must be at least 3, got 2"),
+        ({"min_length": 0, "max_length": 2}, InvalidValueError, "max_length must be from 3, .* to 12, .*, got 2"),
+        ({"prompt": "a red circle of the "}, InvalidValueError, "max_length must be from 7, .* to 12, .*, got 6"),
+        ({"max_length": 13}, InvalidValueError, "max_length must be from 3, .* to 12, .*, got 13"),
     ],
 )
 def test_numbers_that_cannot_be_are_refused(
