@@ -29,6 +29,8 @@ def check_settings(adapter: type, settings: Mapping[str, object]) -> None:
 def _fits(value: object, annotation: Any) -> bool:
     if isinstance(annotation, UnionType):
         return any(_fits(value, each) for each in get_args(annotation))
+    if isinstance(value, bool):
+        return annotation is bool  # Python counts it among the int
     if get_origin(annotation) is Literal:
         return isinstance(value, str)
     return isinstance(value, get_origin(annotation) or annotation) or (annotation is float and type(value) is int)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import ViltForQuestionAnswering
 
 from robustlib.errors import InvalidTypeError, RobustlibError, UnknownNameError
@@ -65,6 +66,10 @@ def test_near_misses_and_types_of_settings_are_told() -> None:
         load_model("pocket/vilt", revision=1234567)
     with pytest.raises(InvalidTypeError, match=r"max_new_tokens of Endpoint must be int \| None, got 'many'\."):
         load_model("openai:tiny", max_new_tokens="many")
+    with pytest.raises(InvalidTypeError, match=r"seed of Pnp must be int, got True\."):
+        load_model("pocket/pnp", seed=True)
+    with pytest.raises(InvalidTypeError, match=r"max_new_tokens of Endpoint must be int \| None, got True\."):
+        load_model("openai:tiny", max_new_tokens=True)
     assert load_model("openai:tiny", timeout=60).name == "openai:tiny"  # a whole number is a number
 
 
@@ -92,6 +97,50 @@ def test_pickled_weights_are_refused(checkpoints: dict[str, str], tmp_path: Path
     torch.save({}, folder / "pytorch_model.bin")
     with pytest.raises(RobustlibError, match="safetensors"):
         load_model(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("family", "part", "lost", "network"),
+    [
+        ("vilt", "", "classifier.", "ViltForQuestionAnswering"),
+        ("blip", "", "text_encoder.", "BlipForQuestionAnswering"),
+        ("vle", "", "vqa_classifier.", "VleForQuestionAnswering"),
+        ("pnp", "matcher", "itm_head.", "BlipForImageTextRetrieval"),
+        ("pnp", "reader", "decoder.final_layer_norm.", "T5ForConditionalGeneration"),
+    ],
+)
+def test_a_checkpoint_without_all_weights_is_refused(
+    family: str, part: str, lost: str, network: str, checkpoints: dict[str, str], tmp_path: Path
+) -> None:
+    folder = tmp_path / family
+    shutil.copytree(checkpoints[family], folder)
+    path = folder / part / "model.safetensors"
+    weights = load_file(path)
+    missing = sorted(key for key in weights if key.startswith(lost))
+    assert missing
+    save_file({key: weights[key] for key in weights if key not in missing}, path, {"format": "pt"})
+    with pytest.raises(
+        RobustlibError, match=f"{family}.*lacks weights of {network}.*: {len(missing)}, the first '{missing[0]}'"
+    ):
+        load_model(str(folder))
+
+
+def test_weights_of_another_shape_are_refused(checkpoints: dict[str, str], tmp_path: Path) -> None:
+    folder = tmp_path / "vilt"
+    shutil.copytree(checkpoints["vilt"], folder)
+    config = json.loads((folder / "config.json").read_text())
+    config["id2label"].popitem()
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(
+        RobustlibError, match=r"weights of ViltForQuestionAnswering.*: 2, the first 'classifier\.3\.bias'"
+    ):
+        load_model(str(folder))
+
+
+def test_a_captioner_is_no_model_that_answers(checkpoints: dict[str, str]) -> None:
+    captioner = Path(checkpoints["pnp"]) / "captioner"
+    with pytest.raises(RobustlibError, match=r"weights of BlipForQuestionAnswering.*'text_encoder\."):
+        load_model(str(captioner))
 
 
 def test_weights_of_half_precision_are_computed_in_single(checkpoints: dict[str, str], tmp_path: Path) -> None:
