@@ -25,7 +25,7 @@ def _once(forward: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(forward)
     def read(*args: Any, **kwargs: Any) -> Any:
         inputs = [value for value in (*args, *kwargs.values()) if isinstance(value, Tensor)]
-        contents = torch.cat([value.flatten(1).to(inputs[0].dtype) for value in inputs], dim=1)
+        contents = torch.cat([_bytes(value) for value in inputs], dim=1)
         places = torch.unique(contents, dim=0, return_inverse=True)[1]
         rows = torch.arange(len(places), device=places.device)
         chosen = places.new_zeros(int(places.max()) + 1).scatter(0, places, rows)
@@ -35,6 +35,11 @@ def _once(forward: Callable[..., Any]) -> Callable[..., Any]:
         return outputs
 
     return read
+
+
+def _bytes(rows: Tensor) -> Tensor:
+    """Return what rows consist of, rows x bytes: of tensors of several types, no one type could hold all."""
+    return rows.flatten(1).contiguous().view(torch.uint8)
 
 
 def _take(value: Any, rows: Tensor) -> Any:

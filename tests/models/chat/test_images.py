@@ -61,3 +61,19 @@ def test_rows_are_equal_only_if_all_that_is_read_of_them_is() -> None:
     assert outputs.last_hidden_state.tolist() == [10, 20, 10, 20, 0]
     assert outputs.hidden_states[0] is None
     assert outputs.hidden_states[1].tolist() == [11, 21, 11, 21, 1]
+
+
+@pytest.mark.parametrize("first", ["places", "pixels"])
+def test_rows_are_compared_without_loss(first: str) -> None:
+    """bfloat16 cannot tell 256 from 257, nor a whole number 0.25 from 0.5."""
+
+    def forward(**inputs: torch.Tensor) -> BaseModelOutput:
+        states: Any = inputs["pixels"].float() + inputs["places"]
+        return BaseModelOutput(last_hidden_state=states)
+
+    inputs = {
+        "pixels": torch.tensor([0.25, 0.5, 0.25, 0.25], dtype=torch.bfloat16)[:, None],
+        "places": torch.tensor([256, 256, 257, 256])[:, None],
+    }
+    outputs = _once(forward)(**dict(sorted(inputs.items(), key=lambda item: item[0] != first)))
+    assert outputs.last_hidden_state.flatten().tolist() == [256.25, 256.5, 257.25, 256.25]
