@@ -57,7 +57,7 @@ class TrainingSet:
     """Questions as tensors, with each image and each text stored once."""
 
     def __init__(
-        self, questions: Sequence[Question], tokenizer: BertTokenizer, answers: Sequence[str], *, by_image: bool
+        self, questions: Sequence[Question], tokenizer: Any, answers: Sequence[str], *, by_image: bool
     ) -> None:
         """Take in the questions.
 
