@@ -39,11 +39,15 @@ def answer_sample(
         Their rows of the predictions table (`store.SCHEMA`), with the column `text`, the question.
 
     Raises:
-        InvalidValueError: the count is below 1.
+        InvalidValueError: the count is below 1, or the condition asks nothing about these questions.
         RobustlibError: an image cannot be read.
     """
     sample = _draw(dataset, count, seed)
     items = items_of(sample.questions, condition, seed, "image")
+    if not items:
+        raise InvalidValueError(
+            f"Condition {condition} asks nothing about these {len(sample)} questions of {dataset.name}/{dataset.split}."
+        )
     places, prompts = zip(*prompts_by_picture(items), strict=True)
     answers = dict(zip(places, _ask(model, prompts), strict=True))
     rows: pd.DataFrame = make_rows(
@@ -56,7 +60,8 @@ def measure_speeds(out: str | Path, count: int = 64) -> pd.DataFrame:
     """Load the models of a finished sweep again and time each on clean questions of its first data set.
 
     Args:
-        out: the sweep's output folder.
+        out: the sweep's output folder. A relative path of a data file is kept there as it was, so call this from the
+            folder where the sweep ran; one whose profile was given by an absolute path can be timed from anywhere.
         count: how many questions, drawn as in `answer_sample`; the first batch is asked once more before, untimed.
 
     Returns:

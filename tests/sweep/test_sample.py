@@ -10,7 +10,7 @@ from robustlib.errors import InvalidValueError, RobustlibError
 from robustlib.models import load_model
 from robustlib.models.base import Answer, Prompt
 from robustlib.sweep import DatasetChoice, ModelChoice, Profile, read_manifest, read_predictions, run_sweep
-from robustlib.sweep.conditions import Condition
+from robustlib.sweep.conditions import Condition, family_condition
 from robustlib.sweep.sample import BATCH, answer_sample, measure_speeds
 from robustlib.sweep.store import read_identity
 from tests.sweep.toys import PixelModel, toy_dataset
@@ -75,6 +75,12 @@ def test_every_shard_of_a_sweep_says_what_answered(swept: Path) -> None:
 def test_no_questions_are_an_error(count: int) -> None:
     with pytest.raises(InvalidValueError, match=f"At least 1 question must be asked, got {count}"):
         answer_sample(PixelModel("toy/mean"), toy_dataset(), count)
+
+
+def test_a_condition_that_asks_nothing_is_an_error() -> None:
+    message = "Condition option_order asks nothing about these 5 questions of toy/test"
+    with pytest.raises(InvalidValueError, match=message):
+        answer_sample(PixelModel("toy/mean"), toy_dataset(questions=5), 5, family_condition("option_order"))
 
 
 def test_the_models_of_a_sweep_are_timed_by_their_labels(swept: Path) -> None:
