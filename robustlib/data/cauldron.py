@@ -17,9 +17,8 @@ from typing import Any
 from robustlib.data.fields import options_of, text_of
 from robustlib.data.gathering import Candidate
 from robustlib.data.parquet import ParquetRow, parquet_files, parquet_rows
-from robustlib.data.question import FieldError, Question
+from robustlib.data.question import YES_NO, FieldError, Question
 
-YES_NO = ("no", "yes")
 _LETTERED = re.compile(r"(?:(.*)\n)?Question:\s*(.*)\nChoices:\n(.*?)(?:\nAnswer with the letter\.?)?\s*", re.DOTALL)
 _OPTION = re.compile(r"^([A-Z])\.[ \t]*", re.MULTILINE)
 _LETTER = re.compile(r"(?:Answer:)?\s*([A-Z])\.?")

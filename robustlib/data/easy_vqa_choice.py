@@ -8,11 +8,10 @@ which any model trained on it knows. Questions about presence are answered by ye
 from dataclasses import replace
 
 from robustlib.data import easy_vqa
-from robustlib.data.question import Question
+from robustlib.data.question import YES_NO, Question
 from robustlib.seeding import generator
 
 OPTIONS = 4
-YES_NO = ("no", "yes")
 _ANSWERS = {"shape": easy_vqa.SHAPES, "colour": easy_vqa.COLOURS}
 
 

@@ -19,12 +19,30 @@ def text_of(row: Mapping[str, Any], field: str) -> str:
     """Return a text that is there and not empty.
 
     Raises:
-        FieldError: it is missing, no text, or empty.
+        FieldError: it is missing, no text, empty, or no valid Unicode.
     """
     value = row.get(field)
     if not isinstance(value, str) or not value.strip():
         raise FieldError(field, f"must be a text that is not empty, got {value!r}.")
-    return value
+    return _unicode(value, field)
+
+
+def text_or_empty(row: Mapping[str, Any], field: str) -> str:
+    """Return a text that may be missing: then "".
+
+    Raises:
+        FieldError: it is no text, blank, or no valid Unicode.
+    """
+    return "" if row.get(field) in (None, "") else text_of(row, field)
+
+
+def _unicode(text: str, field: str) -> str:
+    """Return a text that has no lone surrogate: JSON can spell one, but no table can store it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise FieldError(field, f"must be valid Unicode, got {text!r}.") from None
+    return text
 
 
 def options_of(row: Mapping[str, Any], field: str) -> tuple[str, ...]:
@@ -33,15 +51,41 @@ def options_of(row: Mapping[str, Any], field: str) -> tuple[str, ...]:
     Raises:
         FieldError: they are not.
     """
+    options = texts_of(row, field)
+    for option in options:
+        if options.count(option) > 1:
+            raise FieldError(field, f"every option must be different, but {option!r} is there more than once.")
+    return options
+
+
+def texts_of(row: Mapping[str, Any], field: str) -> tuple[str, ...]:
+    """Return at least two options, which may be alike.
+
+    Raises:
+        FieldError: they are something else.
+    """
     options = row.get(field)
     if not isinstance(options, Sequence) or isinstance(options, str) or len(options) < 2:
         raise FieldError(field, f"must be a list of at least 2 texts, got {options!r}.")
     for option in options:
         if not isinstance(option, str) or not option.strip():
             raise FieldError(field, f"every option must be a text that is not empty, got {option!r}.")
-        if list(options).count(option) > 1:
-            raise FieldError(field, f"every option must be different, but {option!r} is there more than once.")
-    return tuple(options)
+    return tuple(_unicode(option, field) for option in options)
+
+
+def literal_of(row: Mapping[str, Any], field: str) -> Any:
+    """Return a value; where it is the text of a Python list, that list.
+
+    Raises:
+        FieldError: it is another text.
+    """
+    value = row.get(field)
+    if not isinstance(value, str):
+        return value
+    try:
+        return ast.literal_eval(value)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        raise FieldError(field, f"must be a list of texts, got {value!r}.") from None
 
 
 def label_in(row: Mapping[str, Any], field: str, options: Sequence[str]) -> int:
@@ -64,12 +108,7 @@ def answers_of(row: Mapping[str, Any], field: str) -> tuple[str, ...]:
     Raises:
         FieldError: they are something else.
     """
-    value = row.get(field)
-    if isinstance(value, str):
-        try:
-            value = ast.literal_eval(value)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            raise FieldError(field, f"must be a list of texts, got {value!r}.") from None
+    value = literal_of(row, field)
     if value is None:
         return ()
     if not isinstance(value, list | tuple):
@@ -78,7 +117,7 @@ def answers_of(row: Mapping[str, Any], field: str) -> tuple[str, ...]:
     answers = tuple(entry for entry in entries if isinstance(entry, str))
     if len(answers) < len(entries):
         raise FieldError(field, f"every answer must be a text, got {value!r}.")
-    return answers
+    return tuple(_unicode(answer, field) for answer in answers)
 
 
 class ImageFolder:
@@ -93,9 +132,10 @@ class ImageFolder:
         """Return the image of that name, relative to the folder.
 
         Raises:
-            FieldError: the name leads out of the folder, or there is no image that can be opened.
+            FieldError: the name is no valid Unicode or leads out of the folder, or there is no image that can be
+                opened.
         """
-        found = self._find(name)
+        found = self._find(_unicode(name, field))
         if isinstance(found, str):
             raise FieldError(field, found)
         return found

@@ -12,13 +12,14 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from robustlib.data.fields import text_of
+from robustlib.data.fields import options_of, text_of
 from robustlib.data.gathering import Candidate
 from robustlib.data.images import LazyImage
 from robustlib.data.question import FieldError, Question, label_of
 from robustlib.errors import InvalidValueError, RobustlibError, UnknownNameError
 
 _LETTERS = "ABCDE"
+_OPTIONS = "A-E"
 _LONGEST_INDEX = 64  # characters; every picture has more
 _COLUMNS = ("index", "question", "A", "B", "image")
 _TURN = 1_000_000
@@ -34,7 +35,7 @@ def load(path: Path, split: str) -> Iterator[Candidate]:
 
     Raises:
         RobustlibError: the file cannot be read.
-        InvalidValueError: a column is missing.
+        InvalidValueError: a column is missing, or the first row has more cells than the header.
         UnknownNameError: no row is of that split.
     """
     rows, pictures = [], {}
@@ -55,12 +56,14 @@ def _rows(path: Path) -> Iterator[dict[Any, str]]:
     import pandas as pd
 
     try:
-        chunks = pd.read_csv(path, sep="\t", dtype=str, keep_default_na=False, index_col=False, chunksize=_ROWS_AT_ONCE)
+        chunks = pd.read_csv(path, sep="\t", dtype=str, keep_default_na=False, chunksize=_ROWS_AT_ONCE)
         with chunks:
             for chunk in chunks:
                 absent = [name for name in _COLUMNS if name not in chunk]
                 if absent:
                     raise InvalidValueError(f"{path} is no MMBench file: it lacks the columns {absent}.")
+                if not isinstance(chunk.index, pd.RangeIndex):  # pandas takes cells too many for names of rows
+                    raise InvalidValueError(f"{path} is no MMBench file: its first row has more cells than the header.")
                 yield from chunk.to_dict("records")
     except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise RobustlibError(f"Cannot read the MMBench file {path}: {error}.") from error
@@ -86,6 +89,7 @@ def _picture(row: dict[str, str], pictures: dict[str, str], decode: Callable[[st
 def _question(row: dict[str, str], pictures: dict[str, str], decode: Callable[[str], LazyImage]) -> Question:
     picture = _picture(row, pictures, decode)
     options = {letter: row[letter] for letter in _LETTERS if row.get(letter)}
+    texts = options_of({_OPTIONS: tuple(options.values())}, _OPTIONS)
     answer = row.get("answer", "")
     return Question(
         id=text_of(row, "index"),
@@ -93,7 +97,7 @@ def _question(row: dict[str, str], pictures: dict[str, str], decode: Callable[[s
         image_id=picture.digest()[:16],
         text="\n".join(filter(None, [row.get("hint"), text_of(row, "question")])),
         kind="choice",
-        options=tuple(options.values()),
+        options=texts,
         label=label_of(answer, options, row["index"]) if answer else -1,
         answers=(options[answer],) if answer else (),
         category=row.get("category", ""),

@@ -4,18 +4,17 @@ In the configuration vision the question stands only in the picture. Its options
 models are shown every question's options; the benchmark's own prompt leaves them to the picture.
 """
 
-import ast
 import re
 from collections.abc import Iterator
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Any
 
+from robustlib.data.fields import literal_of, text_of, texts_of
 from robustlib.data.gathering import Candidate
 from robustlib.data.images import LazyImage
-from robustlib.data.parquet import ParquetRow, parquet_rows
+from robustlib.data.parquet import ParquetRow, check_shards, parquet_rows
 from robustlib.data.question import FieldError, Question, label_of
 from robustlib.errors import RobustlibError, UnknownNameError
 
@@ -32,7 +31,7 @@ def load(path: Path, split: str) -> Iterator[Candidate]:
     names numbered anew to match; where it names none, all that it has.
 
     Raises:
-        RobustlibError: there is no file, or it cannot be read.
+        RobustlibError: there is no file, one is missing, or it cannot be read.
         InvalidValueError: a column is missing.
         UnknownNameError: another split than "test", the only one.
     """
@@ -41,6 +40,7 @@ def load(path: Path, split: str) -> Iterator[Candidate]:
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     if not files:
         raise RobustlibError(f"There is no Parquet file in {path}.")
+    check_shards(files)
     for file in files:
         for row in parquet_rows(file, "MMMU-Pro", _COLUMNS):
             yield Candidate(file, row.number, partial(_question, row))
@@ -48,16 +48,18 @@ def load(path: Path, split: str) -> Iterator[Candidate]:
 
 def _question(found: ParquetRow) -> Question:
     row = found.values
-    texts = [row.get("question", VISION_TEXT), *_options(row)]
+    question_id = text_of(row, "id")
+    asked = text_of(row, "question") if "question" in row else VISION_TEXT
+    texts = [asked, *texts_of({"options": literal_of(row, "options")}, "options")]
     named = [f"image_{number}" for number in dict.fromkeys(_NAMED.findall("\n".join(texts)))]
     names = named or [name for name in row if re.fullmatch(r"image(_\d)?", name) and row[name]] or ["image"]
     text, *options = (
         _NAMED.sub(lambda name: f"<image {names.index(f'image_{name[1]}') + 1}>", original) for original in texts
     )
     images = [_image(found, name) for name in names]
-    label = label_of(row["answer"], ascii_uppercase[: len(options)], row["id"])
+    label = label_of(row["answer"], ascii_uppercase[: len(options)], question_id)
     return Question(
-        id=row["id"],
+        id=question_id,
         image=images[0][0],
         image_id=sha256(b"".join(digest for _, digest in images)).hexdigest()[:16],
         text=text,
@@ -65,20 +67,10 @@ def _question(found: ParquetRow) -> Question:
         options=tuple(options),
         label=label,
         answers=(options[label],),
-        category=row["subject"],
+        category=text_of(row, "subject"),
         dataset="mmmu_pro",
         more_images=tuple(image for image, _ in images[1:]),
     )
-
-
-def _options(row: dict[str, Any]) -> list[str]:
-    try:
-        options = ast.literal_eval(row["options"])
-    except (ValueError, SyntaxError):
-        options = None
-    if not isinstance(options, list) or not all(isinstance(option, str) for option in options):
-        raise FieldError("options", f"Question {row['id']}: options must be a list of texts, got {row['options']!r}.")
-    return options
 
 
 def _image(found: ParquetRow, name: str) -> tuple[LazyImage, bytes]:

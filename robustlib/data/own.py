@@ -25,7 +25,7 @@ error.
 from collections.abc import Mapping
 from typing import Any, cast, get_args
 
-from robustlib.data.fields import ImageFolder, answers_of, label_in, options_of, text_of
+from robustlib.data.fields import ImageFolder, answers_of, label_in, options_of, text_of, text_or_empty
 from robustlib.data.images import LazyImage
 from robustlib.data.question import FieldError, Kind, Question
 
@@ -50,26 +50,22 @@ def own_question(row: Mapping[str, Any], folder: ImageFolder, dataset: str) -> Q
     return Question(
         id=name,
         image=images[0] if images else None,
-        image_id=_text(row, "image_id") or "+".join(names) or name,
+        image_id=text_or_empty(row, "image_id") or "+".join(names) or name,
         text=text_of(row, "question"),
         kind=_kind(row, options),
         options=options,
         label=label,
         answers=answers or (options[label],),
-        category=_text(row, "category"),
+        category=text_or_empty(row, "category"),
         dataset=dataset,
         meta=_meta(row),
         more_images=tuple(images[1:]),
     )
 
 
-def _text(row: Mapping[str, Any], field: str) -> str:
-    return "" if row.get(field) in (None, "") else text_of(row, field)
-
-
 def _images(row: Mapping[str, Any], folder: ImageFolder) -> tuple[list[str], list[LazyImage]]:
     field = "image" if row.get("images") is None else "images"
-    one = _text(row, "image")
+    one = text_or_empty(row, "image")
     names = row["images"] if field == "images" else [one] * bool(one)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise FieldError(field, f"must be a list of paths, got {names!r}.")
@@ -79,14 +75,16 @@ def _images(row: Mapping[str, Any], folder: ImageFolder) -> tuple[list[str], lis
 
 
 def _kind(row: Mapping[str, Any], options: tuple[str, ...]) -> Kind:
-    kind = _text(row, "kind") or ("choice" if options else "open")
+    kind = text_or_empty(row, "kind") or ("choice" if options else "open")
     if kind not in get_args(Kind) or (kind == "choice" and not options):
         raise FieldError("kind", f"must be one of {get_args(Kind)}, and choice needs options, got {kind!r}.")
     return cast(Kind, kind)
 
 
 def _meta(row: Mapping[str, Any]) -> dict[str, Any]:
-    meta = row.get("meta") or {}
+    meta = row.get("meta")
+    if meta is None:
+        return {}
     if not isinstance(meta, dict):
         raise FieldError("meta", f"must be an object, got {meta!r}.")
     return meta

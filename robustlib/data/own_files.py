@@ -21,6 +21,7 @@ def load_jsonl(path: Path, split: str) -> Iterator[Candidate]:
 
     Raises:
         RobustlibError: the file cannot be read.
+        InvalidValueError: it holds no rows.
         UnknownNameError: no row is of that split.
     """
     lines = enumerate(_lines(path), 1)
@@ -32,7 +33,7 @@ def load_csv(path: Path, split: str) -> Iterator[Candidate]:
 
     Raises:
         RobustlibError: the file cannot be read.
-        InvalidValueError: the columns are not fields of `own`.
+        InvalidValueError: the columns are not fields of `own`, or there are no rows.
         UnknownNameError: no row is of that split.
     """
     try:
@@ -107,6 +108,8 @@ def _candidates(path: Path, split: str, rows: Iterable[tuple[int, _Read]]) -> It
             empty = False
         else:
             others.add(str(own))
+    if empty and not others:
+        raise InvalidValueError(f"{path} holds no rows.")
     if empty:
         raise UnknownNameError(f"split of {path}:", split, others)
 

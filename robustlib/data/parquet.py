@@ -1,7 +1,9 @@
 """Parquet files of questions with their images inside, as the hub keeps them; images stay there until asked for."""
 
 import os
-from collections.abc import Iterable, Iterator
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -16,13 +18,15 @@ from robustlib.data.question import FieldError
 from robustlib.errors import InvalidValueError, RobustlibError, UnknownNameError
 
 _ROWS_AT_ONCE = 64
+_SHARD = re.compile(r"(.*?)(\d+)-of-(\d+).*")
+"""How a file is named that holds one part of several."""
 _GROUPS_KEPT = 2
 """Row groups whose image columns are kept in memory once read; the hub's hold 100 to 1,000 rows."""
 
 
 @dataclass(frozen=True)
 class ParquetImage(StoredImage):
-    """An image in a Parquet file, as the record ``{bytes, path}`` or in a list of such records."""
+    """An image in a Parquet file, as the record ``{bytes, path}``, as bytes alone, or in a list of either."""
 
     file: Path
     group: int
@@ -41,12 +45,26 @@ class ParquetImage(StoredImage):
                 with pq.ParquetFile(self.file) as table:
                     columns[self.column] = table.read_row_group(self.group, columns=[self.column]).column(self.column)
             cell = columns[self.column][self.row].as_py()
-            return bytes((cell if self.place is None else cell[self.place])["bytes"])
-        except (OSError, LookupError, TypeError, pa.ArrowException) as error:
-            raise RobustlibError(f"Cannot read the image {self}: {error}.") from error
+            return _encoded(cell, self.column, self.place)
+        except (OSError, LookupError, FieldError, pa.ArrowException) as error:
+            raise RobustlibError(f"Cannot read the image {self}: {str(error).rstrip('.')}.") from error
 
     def __str__(self) -> str:
         return f"{self.column} of row {self.row} in row group {self.group} of {self.file}"
+
+
+def _encoded(cell: Any, column: str, place: int | None) -> bytes:
+    """Return the encoded image of a cell, or of one place of its list."""
+    if place is not None:
+        if not isinstance(cell, list):
+            raise FieldError(column, f"must be a list of images, got {type(cell).__name__}.")
+        cell = cell[place]
+    found = cell.get("bytes") if isinstance(cell, dict) else cell
+    if not found:
+        raise FieldError(column, f"its {column} is not in the file.")
+    if not isinstance(found, bytes):
+        raise FieldError(column, f"must be an image's bytes or a record with them, got {type(found).__name__}.")
+    return found
 
 
 @lru_cache(maxsize=_GROUPS_KEPT)
@@ -70,12 +88,9 @@ class ParquetRow:
         """Return an image, checked but not decoded, and the SHA-256 of its encoded bytes.
 
         Raises:
-            FieldError: it is missing or cannot be opened.
+            FieldError: it is missing, of another type than bytes or a record with them, or cannot be opened.
         """
-        cell = self.values.get(column)
-        encoded = ((cell if place is None else cell[place]) or {}).get("bytes") if cell else None
-        if not encoded:
-            raise FieldError(column, f"its {column} is not in the file.")
+        encoded = _encoded(self.values.get(column), column, place)
         try:
             LazyImage(encoded).check()
         except RobustlibError as error:
@@ -111,7 +126,7 @@ def parquet_files(path: Path, split: str) -> list[Path]:
     The hub names them ``train-00000-of-00001.parquet``, or puts them into a folder ``train``.
 
     Raises:
-        RobustlibError: there is no Parquet file.
+        RobustlibError: there is no Parquet file, or some of the split are missing.
         UnknownNameError: there is none of that split.
     """
     if not path.is_dir():
@@ -124,4 +139,22 @@ def parquet_files(path: Path, split: str) -> list[Path]:
         raise RobustlibError(f"There is no Parquet file in {path}.")
     if split not in found:
         raise UnknownNameError(f"split of {path}:", split, found)
+    check_shards(found[split])
     return found[split]
+
+
+def check_shards(files: Sequence[Path]) -> None:
+    """See that no file is missing of those that are numbered ``-00001-of-00003``.
+
+    Raises:
+        RobustlibError: one is; the message tells how many of how many are there.
+    """
+    named = [(file.parent, found) for file in files if (found := _SHARD.fullmatch(file.stem))]
+    shards = {(folder, found[1], found[2], found[3]) for folder, found in named}
+    counts = Counter((folder, name, total) for folder, name, _, total in shards)
+    for (folder, name, total), count in sorted(counts.items()):
+        if count < int(total):
+            raise RobustlibError(
+                f"{folder} holds {count} of the {int(total)} files {name}*-of-{total}; "
+                "fetch the others, or give the path of one file."
+            )

@@ -8,6 +8,8 @@ from robustlib.data.images import LazyImage, Pixels
 from robustlib.errors import InvalidValueError, RobustlibError
 
 Kind = Literal["open", "choice", "yesno"]
+YES_NO = ("no", "yes")
+"""The options of questions that are answered by yes or no."""
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
-from robustlib.data.fields import ImageFolder, answers_of, text_of
+from robustlib.data.fields import ImageFolder, answers_of, text_of, text_or_empty
 from robustlib.data.gathering import Candidate
 from robustlib.data.images import LazyImage
 from robustlib.data.json_files import array_of
 from robustlib.data.parquet import ParquetRow, parquet_files, parquet_rows
-from robustlib.data.question import FieldError, Question
+from robustlib.data.question import YES_NO, FieldError, Question
 from robustlib.errors import InvalidValueError, UnknownNameError
 
 _OFFICIAL = {  # the names of the files, and of the images
@@ -28,7 +28,6 @@ _OFFICIAL = {  # the names of the files, and of the images
     "testdev": ("test-dev2015", "test2015"),
 }
 _COLUMNS = ("question_id", "image_id", "question", "image")
-_YES_NO = ("no", "yes")
 _Found = tuple[Path, int, dict[str, Any], Callable[[dict[str, Any]], LazyImage]]
 """File, number and values of a row, and what finds its image."""
 
@@ -50,9 +49,9 @@ def load(path: Path, split: str, yes_no: bool = False) -> Iterator[Candidate]:
     of_parquet = path.is_file() or next(path.rglob("*.parquet"), None)
     for file, number, row, image in _from_parquet(path, split) if of_parquet else _from_json(path, split):
         most = row.get("multiple_choice_answer")
-        if most is None and (yes_no or not split.startswith("test")):
+        if not isinstance(most, str) and (yes_no or not split.startswith("test")):
             yield Candidate(file, number, partial(_refuse, row))
-        elif not yes_no or most in _YES_NO:
+        elif not yes_no or most in YES_NO:
             yield Candidate(file, number, partial(_question, row, image, yes_no))
 
 
@@ -82,8 +81,9 @@ def _annotations(file: Path) -> dict[str, dict[str, Any]]:
             answers = tuple(map(intern, answers_of(row, "answers")))
         except FieldError as error:
             raise InvalidValueError(f"{file}, row {number}: {error}") from error
-        texts = {field: intern(str(row.get(field) or "")) for field in ("answer_type", "multiple_choice_answer")}
-        found[str(row.get("question_id"))] = {"answers": answers, **texts}
+        texts = {field: row.get(field) for field in ("answer_type", "multiple_choice_answer")}
+        shared = {field: intern(text) if isinstance(text, str) else text for field, text in texts.items()}
+        found[str(row.get("question_id"))] = {"answers": answers, **shared}
     return found
 
 
@@ -99,6 +99,8 @@ def _coco_image(folder: ImageFolder, images: str, row: dict[str, Any]) -> LazyIm
 
 
 def _refuse(row: dict[str, Any]) -> Question:
+    if "multiple_choice_answer" in row:
+        raise FieldError("multiple_choice_answer", f"must be a text, got {row['multiple_choice_answer']!r}.")
     raise FieldError("question_id", f"must have an annotation, but {row.get('question_id')!r} has none.")
 
 
@@ -106,15 +108,15 @@ def _question(row: dict[str, Any], image: Callable[[dict[str, Any]], LazyImage],
     name = row.get("question_id")
     if not isinstance(name, int):
         raise FieldError("question_id", f"must be a whole number, got {name!r}.")
-    kind = row.get("answer_type") or ""
+    kind = text_or_empty(row, "answer_type")
     return Question(
         id=str(name),
         image=image(row),
         image_id=str(row["image_id"]),
         text=text_of(row, "question"),
         kind="yesno" if kind == "yes/no" or yes_no else "open",
-        options=_YES_NO if yes_no else (),
-        label=_YES_NO.index(row["multiple_choice_answer"]) if yes_no else -1,
+        options=YES_NO if yes_no else (),
+        label=YES_NO.index(row["multiple_choice_answer"]) if yes_no else -1,
         answers=answers_of(row, "answers"),
         category=kind,
         dataset="vqav2_yesno" if yes_no else "vqav2",

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -128,11 +129,26 @@ def test_mmbench_without_the_column_split_is_of_any(tmp_path: Path) -> None:
         (mmbench_rows({}, {"image": "77"}), "dev", "Question 1000007: its image is '77', but no such row holds one"),
         (mmbench_rows({"image": "?" * 65}), "dev", "Question 7: its image is not valid base64"),
         (mmbench_rows({}, {"index": "7", "image": in_base64(3)}), "dev", "id of its own, but '7' has 2"),
+        (mmbench_rows({}, {}, {"B": "yes"}), "dev", "row 3: field 'A-E': every option must be different, but 'yes'"),
+        (mmbench_rows({}, {}, {"B": ""}), "dev", r"row 3: field 'A-E': must be a list of at least 2 .* got \('yes',\)"),
+        (mmbench_rows({}, {}, {"B": " "}), "dev", "row 3: field 'A-E': every option must be a text that is not empty"),
     ],
 )
 def test_faults_of_mmbench_files_are_named(rows: pd.DataFrame, split: str, message: str, tmp_path: Path) -> None:
     with pytest.raises((InvalidValueError, UnknownNameError), match=message):
         mmbench(tmp_path, rows, split)
+
+
+@pytest.mark.parametrize("extra", ["", "more", "more\tand more"])
+def test_a_first_row_of_mmbench_with_more_cells_than_the_header_is_named(extra: str, tmp_path: Path) -> None:
+    path = tmp_path / "mmbench.tsv"
+    row = f"7\tWhich?\tred\tblue\t{in_base64(10)}"
+    header = "index\tquestion\tA\tB\timage\n"
+    path.write_text(f"{header}{row}\n")
+    assert len(load_dataset(f"mmbench:{path}", "dev")) == 1
+    path.write_text(f"{header}{row}\t{extra}\n{row}\n")
+    with pytest.raises(InvalidValueError, match=f"{path} is no MMBench file: its first row has more cells"):
+        load_dataset(f"mmbench:{path}", "dev")
 
 
 # --- MMMU-Pro ---
@@ -201,8 +217,15 @@ def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"answer": "K"}, r"test_Art_1: the answer must be one of \['A', .*'J'\], got 'K'"),
-        ({"options": "['a', 'b'"}, r"test_Art_1: options must be a list of texts, got \"\['a', 'b'\""),
-        ({"options": "[1, 2]"}, r"options must be a list of texts, got '\[1, 2\]'"),
+        ({"options": "['a', 'b'"}, r"row 1: field 'options': must be a list of texts, got \"\['a', 'b'\""),
+        ({"options": "[1, 2]"}, "row 1: field 'options': every option must be a text that is not empty, got 1"),
+        ({"options": "['a', ' ']"}, "row 1: field 'options': every option must be a text that is not empty, got ' '"),
+        ({"options": "['a']"}, r"row 1: field 'options': must be a list of at least 2 texts, got \['a'\]"),
+        ({"options": "'a, b'"}, "row 1: field 'options': must be a list of at least 2 texts, got 'a, b'"),
+        ({"options": None}, "row 1: field 'options': must be a list of at least 2 texts, got None"),
+        ({"question": None}, "row 1: field 'question': must be a text that is not empty, got None"),
+        ({"id": None}, "row 1: field 'id': must be a text that is not empty, got None"),
+        ({"subject": None}, "row 1: field 'subject': must be a text that is not empty, got None"),
         ({"question": "Is <image 3> it?"}, "test_Art_1: its image_3 is not in the file"),
         ({"question": "Is <image 9> it?"}, "test_Art_1: its image_9 is not in the file"),
         ({"question": "Which?", "image_1": None, "image_2": None}, "test_Art_1: its image is not in the file"),
@@ -211,6 +234,24 @@ def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:
 def test_faults_of_mmmu_pro_rows_are_named(change: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidValueError, match=message):
         mmmu_pro(tmp_path, STANDARD | change)
+
+
+def test_bad_rows_of_mmmu_pro_are_left_out_and_listed_on_demand(tmp_path: Path) -> None:
+    bad = {"question": None}, {"id": None}, {"subject": None}, {"options": "['a']"}, {"options": None}
+    target = tmp_path / "test-00000-of-00001.parquet"
+    pd.DataFrame([STANDARD, *(STANDARD | {"id": "bad"} | change for change in bad)]).to_parquet(target)
+    dataset = load_dataset(f"mmmu_pro:{target}", "test", skip_bad=tmp_path / "skipped.jsonl")
+    assert [question.id for question in dataset] == ["test_Art_1"]
+    found = [json.loads(line) for line in (tmp_path / "skipped.jsonl").read_text().splitlines()]
+    fields = ["question", "id", "subject", "options", "options"]
+    assert [(fault["row"], fault["field"]) for fault in found] == list(enumerate(fields, 2))
+
+
+def test_a_folder_of_mmmu_pro_that_lacks_a_file_is_named(tmp_path: Path) -> None:
+    mmmu_pro(tmp_path, STANDARD)
+    (tmp_path / "test-00000-of-00001.parquet").rename(tmp_path / "test-00000-of-00002.parquet")
+    with pytest.raises(RobustlibError, match=rf"{tmp_path} holds 1 of the 2 files test-\*-of-00002"):
+        load_dataset(f"mmmu_pro:{tmp_path}", "test")
 
 
 def test_faults_of_mmmu_pro_files_are_named(tmp_path: Path) -> None:

@@ -156,6 +156,21 @@ def test_questions_without_annotation_are_not_left_out_in_silence(tmp_path: Path
         load_dataset(f"vqav2:{tmp_path}", "validation")
 
 
+@pytest.mark.parametrize("name", ["vqav2", "vqav2_yesno"])
+@pytest.mark.parametrize("change", [{}, {"multiple_choice_answer": None}, {"multiple_choice_answer": 2}])
+def test_annotations_without_most_common_answer_are_not_left_out_in_silence(
+    name: str, change: dict[str, Any], tmp_path: Path
+) -> None:
+    number, yes_no, other = annotated()
+    del number["multiple_choice_answer"]
+    official(tmp_path, said=[number | change, yes_no, other])
+    with pytest.raises(InvalidValueError, match=r"row 2: field 'multiple_choice_answer': must be a text, got"):
+        load_dataset(f"{name}:{tmp_path}", "validation")
+    good = load_dataset(f"{name}:{tmp_path}", "validation", skip_bad=tmp_path / "skipped.jsonl")
+    assert [question.id for question in good] == ["42001", "7000"][: 1 if name == "vqav2_yesno" else 2]
+    assert json.loads((tmp_path / "skipped.jsonl").read_text())["row"] == 2
+
+
 def test_image_folders_may_lie_elsewhere(tmp_path: Path) -> None:
     official(tmp_path)
     (tmp_path / "coco").mkdir()
@@ -327,6 +342,59 @@ def test_images_stay_in_the_file_until_asked_for(tmp_path: Path) -> None:
     changed = load("aokvqa", tmp_path, [row | {"image": stored(3)} for row in rows])
     assert changed.fingerprint() != fingerprint
     assert shades(changed.questions[9]) == [3]
+
+
+def test_an_image_may_be_bytes_alone(tmp_path: Path) -> None:
+    rows = [AOKVQA | {"question_id": str(grey), "image": picture(grey)} for grey in (10, 20, 30)]
+    plain = load("aokvqa", tmp_path / "plain", rows)
+    assert [shades(question) for question in plain] == [[10], [20], [30]]
+    usual = load("aokvqa", tmp_path / "usual", [row | {"image": stored(10 * n)} for n, row in enumerate(rows, 1)])
+    assert plain.fingerprint() == usual.fingerprint()
+    assert [question.image_id for question in plain] == [question.image_id for question in usual]
+    first, _ = load("ai2d", tmp_path / "listed", [CAULDRON | {"images": [picture(40), picture(50)]}], "train")
+    assert shades(first) == [40, 50]
+
+
+@pytest.mark.parametrize("image", ["x.png", {"bytes": "x", "path": None}, 7, [picture(10)]])
+def test_an_image_of_another_type_is_named(image: Any, tmp_path: Path) -> None:
+    kind = type(image["bytes"] if isinstance(image, dict) else image).__name__
+    with pytest.raises(InvalidValueError, match=f"row 1: field 'image': must be an image's bytes .*, got {kind}"):
+        load("aokvqa", tmp_path, [AOKVQA | {"image": image}])
+
+
+@pytest.mark.parametrize("images", [picture(10), stored(10), "x.png"])
+def test_images_that_are_no_list_are_named(images: Any, tmp_path: Path) -> None:
+    message = f"row 1: field 'images': must be a list of images, got {type(images).__name__}"
+    with pytest.raises(InvalidValueError, match=message):
+        load("ai2d", tmp_path, [CAULDRON | {"images": images}], "train")
+
+
+def test_an_image_that_was_taken_out_of_its_file_is_named(tmp_path: Path) -> None:
+    (question,) = load("aokvqa", tmp_path, [AOKVQA])
+    parquet(tmp_path / "validation-00000-of-00001.parquet", [AOKVQA | {"image": {"bytes": None, "path": "x.png"}}])
+    with pytest.raises(RobustlibError, match=r"Cannot read the image .*: its image is not in the file\.$"):
+        question.pixels()
+
+
+@pytest.mark.parametrize("hash_of_the_hub", ["", "-0a1b2c"])
+def test_a_split_that_lacks_some_of_its_files_is_named(hash_of_the_hub: str, tmp_path: Path) -> None:
+    for place in (0, 2):
+        row = AOKVQA | {"question_id": str(place)}
+        parquet(tmp_path / f"train-0000{place}-of-00003{hash_of_the_hub}.parquet", [row])
+    parquet(tmp_path / "validation-00000-of-00001.parquet", [AOKVQA])
+    with pytest.raises(RobustlibError, match=rf"{tmp_path} holds 2 of the 3 files train-\*-of-00003; fetch the others"):
+        load_dataset(f"aokvqa:{tmp_path}", "train")
+    assert len(load_dataset(f"aokvqa:{tmp_path}", "validation")) == 1
+    assert len(load_dataset(f"aokvqa:{next(tmp_path.glob('train-00002*'))}", "train")) == 1
+    parquet(tmp_path / f"train-00001-of-00003{hash_of_the_hub}.parquet", [AOKVQA])
+    assert len(load_dataset(f"aokvqa:{tmp_path}", "train")) == 3
+
+
+def test_every_folder_has_its_own_count_of_files(tmp_path: Path) -> None:
+    parquet(tmp_path / "ai2d" / "train-00000-of-00002.parquet", [CAULDRON])
+    parquet(tmp_path / "vsr" / "train-00001-of-00002.parquet", [CAULDRON])
+    with pytest.raises(RobustlibError, match=rf"{tmp_path / 'ai2d'} holds 1 of the 2 files"):
+        load_dataset(f"ai2d:{tmp_path}", "train")
 
 
 def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
