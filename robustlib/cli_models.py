@@ -60,8 +60,8 @@ def _check(arguments: Namespace) -> None:
     misplaced = {
         "--dataset brings its own images and options": whole and (arguments.image or arguments.options),
         "--count goes with --dataset": not whole and arguments.count is not None,
-        "--corruption needs an --image": not whole and arguments.corruption and not arguments.image,
-        "--severity goes with --corruption": arguments.severity is not None and not arguments.corruption,
+        "--corruption needs an --image": not whole and arguments.corruption is not None and not arguments.image,
+        "--severity goes with --corruption": arguments.severity is not None and arguments.corruption is None,
         "--dataset is written NAME:SPLIT": whole and ":" not in arguments.dataset,
     }
     for rule, broken in misplaced.items():
@@ -86,7 +86,7 @@ def _ask_question(model: "Model", arguments: Namespace) -> None:
 def _corrupted(pixels: "Pixels", arguments: Namespace) -> "Pixels":
     from robustlib.corruptions import corrupt
 
-    if not arguments.corruption:
+    if arguments.corruption is None:
         return pixels
     return corrupt(pixels, arguments.corruption, _severity(arguments), arguments.seed)
 
@@ -114,14 +114,17 @@ def _confidence(answer: "Answer") -> str:
 
 
 def _ask_dataset(model: "Model", arguments: Namespace) -> None:
+    from robustlib.corruptions import find_corruption
     from robustlib.data import load_dataset
     from robustlib.errors import RobustlibError
     from robustlib.sweep import CLEAN, Condition
     from robustlib.sweep.sample import answer_sample
 
     name, _, split = arguments.dataset.rpartition(":")
-    suite, _, corruption = (arguments.corruption or "").partition("/")
-    condition = Condition(suite, "corruption", corruption, _severity(arguments)) if suite else CLEAN
+    condition = CLEAN
+    if arguments.corruption is not None:
+        found = find_corruption(arguments.corruption)
+        condition = Condition(found.suite, "corruption", found.name, _severity(arguments))
     count = COUNT if arguments.count is None else arguments.count
     rows = answer_sample(model, load_dataset(name, split), count, condition, arguments.seed)
     for row in rows.to_dict("records"):

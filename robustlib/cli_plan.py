@@ -4,6 +4,7 @@ import os
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -74,20 +75,25 @@ def _asked(asked: "Asked") -> str:
 
 def _timed(timing: "Timing", rows: int) -> str:
     return (
-        f"{_duration(timing.seconds * rows)}, at {timing.seconds * _UNIT:.3g} ms a question "
+        f"{_duration(timing.seconds * rows)}, at {_plain(timing.seconds * _UNIT, 3)} ms a question "
         f"(timed once, in a call of {timing.batch} clean questions)"
     )
 
 
 def _duration(seconds: float) -> str:
     if seconds < _SHORT:
-        return f"{seconds:.2g} s"
+        return f"{_plain(seconds, 2)} s"
     return str(timedelta(seconds=round(seconds)))
 
 
 def _size(count: float) -> str:
     for unit in ("B", "kB", "MB", "GB"):
-        if count < _UNIT:
-            return f"{count:.3g} {unit}"
+        if round(count) < _UNIT:
+            return f"{_plain(count, 3)} {unit}"
         count /= _UNIT
-    return f"{count:.3g} TB"
+    return f"{_plain(count, 3)} TB"
+
+
+def _plain(value: float, digits: int) -> str:
+    """Return a number rounded to so many digits that count, without an exponent."""
+    return f"{Decimal(f'{value:.{digits}g}'):,f}"
