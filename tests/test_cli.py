@@ -1,3 +1,5 @@
+import base64
+import io
 import json
 import os
 import re
@@ -14,11 +16,13 @@ from PIL import Image
 
 from robustlib import models
 from robustlib.__main__ import main
+from robustlib.cli_plan import _duration, _size, _timed
 from robustlib.errors import UnknownNameError
 from robustlib.models.base import Answer, Prompt
 from robustlib.models.catalogue import catalogue
 from robustlib.models.registry import ADAPTERS, SCHEMES, Adapter, find_scheme
 from robustlib.sweep import read_manifest, read_predictions
+from robustlib.sweep.forecast import Timing
 
 PROFILE = """
 models = ["{model}"]
@@ -76,8 +80,14 @@ def profile(checkpoint: Path, tmp_path: Path) -> str:
 @pytest.fixture
 def image(tmp_path: Path) -> str:
     path = tmp_path / "grey.png"
-    Image.fromarray(np.full((6, 9, 3), 100, np.uint8)).save(path)
+    path.write_bytes(png_of(100))
     return str(path)
+
+
+def png_of(grey: int) -> bytes:
+    buffer = io.BytesIO()
+    Image.fromarray(np.full((6, 9, 3), grey, np.uint8)).save(buffer, "PNG")
+    return buffer.getvalue()
 
 
 def fail(checkpoint: Path, how: str) -> None:
@@ -227,6 +237,11 @@ def test_corrupted_questions_of_a_data_set_are_answered_otherwise(capsys: pytest
         (["--dataset", "easy_vqa"], "--dataset is written NAME:SPLIT"),
         (["--dataset", "easy_vqa:test", "--count", "0"], "At least 1 question must be asked, got 0"),
         (["--dataset", "easyvqa:test"], "Did you mean 'easy_vqa'"),
+        (["--dataset", "easy_vqa:test", "--corruption", "/fog"], "Unknown corruption '/fog'"),
+        (["--dataset", "easy_vqa:test", "--corruption", "imagenet_c/"], "Unknown corruption 'imagenet_c/'"),
+        (["--dataset", "easy_vqa:test", "--corruption", "fog"], "Unknown corruption 'fog'"),
+        (["--dataset", "easy_vqa:test", "--corruption", ""], "Unknown corruption ''"),
+        (["--question", "?", "--corruption", ""], "--corruption needs an --image"),
         (["--question", "", "--count", "3"], "--count goes with --dataset"),
         (["--question", "?", "--corruption", "imagenet_c/fog"], "--corruption needs an --image"),
         (["--question", "?", "--severity", "2"], "--severity goes with --corruption"),
@@ -234,6 +249,40 @@ def test_corrupted_questions_of_a_data_set_are_answered_otherwise(capsys: pytest
 )
 def test_what_does_not_go_together_is_told(arguments: list[str], rule: str, capsys: pytest.CaptureFixture[str]) -> None:
     expect_one_line(["ask", "prior:easy_vqa", *arguments], rule, capsys)
+
+
+def test_questions_without_a_right_answer_are_not_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mmbench.tsv"
+    picture = base64.b64encode(png_of(100)).decode()
+    path.write_text(f"index\tquestion\tA\tB\timage\n7\tWhich?\tyes\tno\t{picture}\n")
+    expect_one_line(
+        ["ask", "prior:easy_vqa", "--dataset", f"mmbench:{path}:test"],
+        "Question 7 lacks which of its options is right",
+        capsys,
+    )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "printed"),
+    [(0, "0 s"), (1.234e-5, "0.000012 s"), (0.5, "0.5 s"), (59.4, "59 s"), (90, "0:01:30"), (1e5, "1 day, 3:46:40")],
+)
+def test_times_are_plain_numbers(seconds: float, printed: str) -> None:
+    assert _duration(seconds) == printed
+
+
+@pytest.mark.parametrize(
+    ("seconds", "printed"), [(12.3, "12,300 ms"), (1, "1,000 ms"), (0.0456, "45.6 ms"), (1e-9, "0.000001 ms")]
+)
+def test_times_of_a_question_are_plain_numbers(seconds: float, printed: str) -> None:
+    assert f"at {printed} a question" in _timed(Timing(16, seconds), 1)
+
+
+@pytest.mark.parametrize(
+    ("count", "printed"),
+    [(0, "0 B"), (999, "999 B"), (999.7, "1 kB"), (999_499, "999 kB"), (999_700, "1 MB"), (1234e12, "1,230 TB")],
+)
+def test_sizes_are_plain_numbers(count: float, printed: str) -> None:
+    assert _size(count) == printed
 
 
 def test_names_that_do_not_exist_are_told(

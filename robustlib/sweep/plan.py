@@ -11,7 +11,7 @@ from pathlib import Path
 from platform import python_version
 from typing import Any
 
-from robustlib.data import Dataset, load_dataset
+from robustlib.data import Dataset, Question, load_dataset
 from robustlib.data.gathering import pack
 from robustlib.data.sampling import image_places, stratified
 from robustlib.errors import InvalidValueError
@@ -205,10 +205,19 @@ def _check(datasets: Sequence[Dataset], models: Mapping[str, Model], conditions:
     for dataset in datasets:
         if not len(dataset):
             raise InvalidValueError(f"The data set {_key(dataset)} has no questions to ask.")
-        for question in dataset:
-            if not (question.label >= 0 if question.options else question.answers):
-                lack = "which of its options is right" if question.options else "reference answers"
-                raise InvalidValueError(f"Question {question.id} lacks {lack}, so no answer could be scored.")
+        check_scorable(dataset)
+
+
+def check_scorable(questions: Iterable[Question]) -> None:
+    """See that every question has a right answer.
+
+    Raises:
+        InvalidValueError: one has none; the message names it.
+    """
+    for question in questions:
+        if not (question.label >= 0 if question.options else question.answers):
+            lack = "which of its options is right" if question.options else "reference answers"
+            raise InvalidValueError(f"Question {question.id} lacks {lack}, so no answer could be scored.")
 
 
 def _check_different(kind: str, names: Iterable[str]) -> None:

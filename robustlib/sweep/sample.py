@@ -13,7 +13,7 @@ from robustlib.models import load_model
 from robustlib.models.base import Answer, Model, Prompt
 from robustlib.sweep.asking import ask
 from robustlib.sweep.conditions import CLEAN, Condition, items_of
-from robustlib.sweep.plan import list_of_bad_rows
+from robustlib.sweep.plan import check_scorable, list_of_bad_rows
 from robustlib.sweep.profile import DatasetChoice
 from robustlib.sweep.rows import make_rows
 from robustlib.sweep.showing import prompts_by_picture
@@ -39,10 +39,12 @@ def answer_sample(
         Their rows of the predictions table (`store.SCHEMA`), with the column `text`, the question.
 
     Raises:
-        InvalidValueError: the count is below 1, or the condition asks nothing about these questions.
+        InvalidValueError: the count is below 1, a question has no right answer, or the condition asks nothing about
+            these questions.
         RobustlibError: an image cannot be read.
     """
     sample = _draw(dataset, count, seed)
+    check_scorable(sample)
     items = items_of(sample.questions, condition, seed, "image")
     if not items:
         raise InvalidValueError(

@@ -1,7 +1,9 @@
 """Asking a model outside of a sweep: the same rows as a sweep's, and an honest count of what was timed."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,6 +71,18 @@ def test_every_shard_of_a_sweep_says_what_answered(swept: Path) -> None:
     for shard in read_manifest(swept)["shards"]:
         assert read_identity(swept / shard["path"])["model"] == {"name": shard["model"], **record}
     assert {"checkpoint", "revision", "network", "processor", "dtype", "prompt", "decoding"} <= set(record)
+
+
+@pytest.mark.parametrize(
+    ("change", "lack"),
+    [({"answers": ()}, "reference answers"), ({"options": ("no", "yes")}, "which of its options is right")],
+)
+def test_questions_without_a_right_answer_are_not_asked(change: dict[str, Any], lack: str) -> None:
+    dataset, model = toy_dataset(), PixelModel("toy/mean")
+    dataset = replace(dataset, questions=(*dataset.questions[:-1], replace(dataset.questions[-1], **change)))
+    with pytest.raises(InvalidValueError, match=f"Question question-10 lacks {lack}, so no answer could be scored"):
+        answer_sample(model, dataset, 1000)
+    assert model.batches == []
 
 
 @pytest.mark.parametrize("count", [0, -1])
