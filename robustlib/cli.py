@@ -149,7 +149,7 @@ def _corrupt(arguments: Namespace) -> None:
     print(f"{len(images)} images, {sum(len(image['copies']) for image in images.values())} copies in {target}")
     if unreadable:
         print(*(f"{name}: {reason}" for name, reason in unreadable.items()), sep="\n")
-        raise RobustlibError(f"{len(unreadable)} images could not be read and have no copies.")
+        raise RobustlibError(f"{len(unreadable)} images could not be read or corrupted and have no copies.")
 
 
 def _sweep(arguments: Namespace) -> None:

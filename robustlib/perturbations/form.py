@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from robustlib.data.question import Question
+from robustlib.data.question import YES_NO, Question
 from robustlib.perturbations.variant import Variant, vary
-from robustlib.perturbations.wording import YES_NO, asks, is_plain_yes_no, statement_body
+from robustlib.perturbations.wording import asks, is_plain_yes_no, statement_body
 
 _OPPOSITE = {"yes": "no", "no": "yes"}
 

@@ -8,10 +8,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from robustlib.data.question import Question
+from robustlib.data.question import YES_NO, Question
 from robustlib.perturbations.variant import Variant, vary
 from robustlib.perturbations.wording import (
-    YES_NO,
     asks,
     first_word,
     is_plain,

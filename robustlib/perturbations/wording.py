@@ -4,9 +4,6 @@ import re
 
 from robustlib.data.question import Question
 
-YES_NO = ("no", "yes")
-"""The options of a yes/no question in label order."""
-
 _ASKING = {"what", "which", "who", "whom", "whose", "when", "where", "why", "how"}
 _VERBS = {"is", "are", "was", "were", "do", "does", "did", "has", "have", "had"}
 _MODALS = {"can", "could", "will", "would", "should", "may", "might"}
