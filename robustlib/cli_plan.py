@@ -60,7 +60,9 @@ def _lines(found: "Forecast", models: int) -> "Iterator[str]":
 def _kinds(conditions: "tuple[Condition, ...]") -> str:
     from collections import Counter
 
-    counts = Counter(condition.suite or condition.family for condition in conditions)
+    counts = Counter(
+        (condition.suite or condition.family) + " treated" * bool(condition.treatment) for condition in conditions
+    )
     return ", ".join(f"{count} {name}" if count > 1 else name for name, count in counts.items())
 
 

@@ -1,11 +1,12 @@
 """Conditions: what is done to a data set's questions before a model sees them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, NamedTuple, get_args
 
-from robustlib.corruptions import find_corruption, image_seed, list_corruptions
+from robustlib.corruptions import Corruption, find_corruption, image_seed, list_corruptions
 from robustlib.data import Question
+from robustlib.errors import InvalidValueError
 from robustlib.perturbations import Variant, find_family, perturb
 
 Seeding = Literal["image", "sample"]
@@ -24,9 +25,12 @@ class Condition:
     """The corruption's name; otherwise the family's, and the condition is all variants of the family together."""
     severity: int
     """Strength of the corruption; 0 for none."""
+    treatment: str = ""
+    """What images go through after that, ``suite/name@severity``: a denoiser, or another corruption. "" for nothing."""
 
     def __str__(self) -> str:
-        return "-".join(part for part in (self.suite, self.variant, str(self.severity or "")) if part)
+        parts = (self.suite, self.variant, str(self.severity or ""), self.treatment)
+        return "-".join(part for part in parts if part)
 
     @property
     def operation(self) -> str:
@@ -50,6 +54,22 @@ class Item(NamedTuple):
     """The question, where it comes from, and what its images still have to go through."""
     seed: int
     """Of that operation on its images."""
+    treatment: str = ""
+    """What the images go through after it, as a condition names it."""
+
+
+def read_treatment(treatment: str) -> tuple[str, int]:
+    """Return the corruption and the severity that ``suite/name@severity`` names.
+
+    Raises:
+        UnknownNameError: there is no such corruption.
+        InvalidValueError: the severity is missing, or none of the corruption's.
+    """
+    name, _, severity = treatment.partition("@")
+    known = find_corruption(name).severities
+    if severity not in map(str, known):
+        raise InvalidValueError(f"A treatment is suite/name@severity, here with one of {known}, got {treatment!r}.")
+    return name, int(severity)
 
 
 def suite_conditions(suite: str, severities: Collection[int]) -> list[Condition]:
@@ -58,12 +78,28 @@ def suite_conditions(suite: str, severities: Collection[int]) -> list[Condition]
     Raises:
         UnknownNameError: no such suite.
     """
+    return corruption_conditions(list_corruptions(suite), severities)
+
+
+def corruption_conditions(corruptions: Iterable[Corruption], severities: Collection[int]) -> list[Condition]:
+    """Return corruptions at those of the severities that they have."""
     return [
-        Condition(suite, "corruption", corruption.name, severity)
-        for corruption in list_corruptions(suite)
+        Condition(corruption.suite, "corruption", corruption.name, severity)
+        for corruption in corruptions
         for severity in corruption.severities
         if severity in severities
     ]
+
+
+def treated(conditions: Sequence[Condition], treatments: Collection[str]) -> list[Condition]:
+    """Return the conditions with each of the treatments after them.
+
+    Raises:
+        UnknownNameError, InvalidValueError: as `read_treatment`.
+    """
+    for treatment in treatments:
+        read_treatment(treatment)
+    return [replace(condition, treatment=treatment) for treatment in treatments for condition in conditions]
 
 
 def family_condition(name: str) -> Condition:
@@ -92,11 +128,14 @@ def items_of(questions: Sequence[Question], condition: Condition, base_seed: int
         question.id: image_seed(base_seed, question.image_id) if seeding == "image" else _sample_seed(base_seed, place)
         for place, question in enumerate(questions)
     }
-    return [Item(variant, seeds[variant.group_id]) for variant in _variants(questions, condition, base_seed)]
+    return [
+        Item(variant, seeds[variant.group_id], condition.treatment)
+        for variant in _variants(questions, condition, base_seed)
+    ]
 
 
 def describe_condition(condition: Condition, questions: Sequence[Question], base_seed: int) -> dict[str, Any]:
-    """Return the condition as JSON values, with the functions and parameters that its corruptions come to.
+    """Return the condition as JSON values, with the functions and parameters that its operations come to.
 
     The variants of a family are made for that, so that what stands in their way is told before anything is asked.
 
@@ -106,6 +145,8 @@ def describe_condition(condition: Condition, questions: Sequence[Question], base
     some = questions[:1] if condition.asks_once else questions
     operations = {(variant.operation, strength(variant)) for variant in _variants(some, condition, base_seed)}
     described = [_describe_operation(*operation) for operation in sorted(operations) if operation[0]]
+    if condition.treatment:
+        described.append(_describe_operation(*read_treatment(condition.treatment)))
     return asdict(condition) | {"operations": described}
 
 

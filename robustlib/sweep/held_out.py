@@ -33,7 +33,8 @@ def run_held_out(profile: Profile, out: str | Path, times: int) -> Path:
     """
     if times < 1:
         raise InvalidValueError(f"times must be at least 1, got {times}.")
-    clean = replace(profile, name=f"{profile.name} (held out)", suites=(), families=(), no_image=False)
+    name = f"{profile.name} (held out)"
+    clean = replace(profile, name=name, suites=(), corruptions=(), treatments=(), families=(), no_image=False)
     folder = Path(out) / HELD_OUT
     plan = make_plan(clean, folder)
     datasets = [

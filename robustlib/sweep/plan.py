@@ -11,6 +11,7 @@ from pathlib import Path
 from platform import python_version
 from typing import Any
 
+from robustlib.corruptions import find_corruption
 from robustlib.data import Dataset, Question, load_dataset
 from robustlib.data.gathering import pack
 from robustlib.data.sampling import image_places, stratified
@@ -21,9 +22,11 @@ from robustlib.sweep.conditions import (
     CLEAN,
     NO_IMAGE,
     Condition,
+    corruption_conditions,
     describe_condition,
     family_condition,
     suite_conditions,
+    treated,
 )
 from robustlib.sweep.profile import DatasetChoice, Profile
 from robustlib.sweep.store import SCHEMA_VERSION, canonical_json
@@ -123,13 +126,20 @@ def whole(choice: DatasetChoice) -> DatasetChoice:
 
 
 def profile_conditions(profile: Profile) -> list[Condition]:
-    """Return all conditions of a profile: clean, no image, corruptions, perturbations.
+    """Return all conditions of a profile: clean, no image, corruptions, treated images, perturbations.
 
     Raises:
-        UnknownNameError: no such suite or family.
+        UnknownNameError: no such suite, corruption or family.
+        InvalidValueError: a treatment without severity, or a single corruption that has none of the severities.
     """
     corruptions = [found for suite in profile.suites for found in suite_conditions(suite, profile.severities)]
-    return [CLEAN, *[NO_IMAGE] * profile.no_image, *corruptions, *map(family_condition, profile.families)]
+    for name in profile.corruptions:
+        corruption = find_corruption(name)
+        if not set(corruption.severities) & set(profile.severities):
+            raise InvalidValueError(f"{name} has the severities {corruption.severities}, got {profile.severities}.")
+        corruptions += corruption_conditions([corruption], profile.severities)
+    changed = [*corruptions, *treated([CLEAN, *corruptions], profile.treatments)]
+    return [CLEAN, *[NO_IMAGE] * profile.no_image, *changed, *map(family_condition, profile.families)]
 
 
 def plan_jobs(

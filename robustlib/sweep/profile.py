@@ -60,8 +60,12 @@ class Profile:
     """Decides which questions are taken where not all are."""
     suites: tuple[str, ...] = ()
     """Corruption suites, each taken whole."""
+    corruptions: tuple[str, ...] = ()
+    """Single corruptions besides, ``suite/name``."""
     severities: tuple[int, ...] = (1, 2, 3, 4, 5)
     """Severities from 1 to 5, at least one; a corruption is asked at those of them that it has."""
+    treatments: tuple[str, ...] = ()
+    """Operations ``suite/name@severity``: clean and corrupted images are shown as they are, and after each of these."""
     families: tuple[str, ...] = ()
     """Families of perturbations, each with all its variants: names of `robustlib.perturbations.list_families()`."""
     no_image: bool = False
@@ -145,10 +149,12 @@ _RULES: Rules = {
     ),
     "sampling_seed": _SEED,
     "suites": ("a list of different names", partial(_is_set_of, _is_text)),
+    "corruptions": ("a list of different names", partial(_is_set_of, _is_text)),
     "severities": (
         "a list of one or more different whole numbers from 1 to 5",
         partial(_is_set_of, partial(_is_whole, least=1, most=5), least=1),
     ),
+    "treatments": ("a list of different names", partial(_is_set_of, _is_text)),
     "families": ("a list of different names", partial(_is_set_of, _is_text)),
     "no_image": _FLAG,
     "base_seed": _SEED,

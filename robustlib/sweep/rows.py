@@ -46,6 +46,7 @@ def _row(item: Item, answer: Answer, form: Form) -> dict[str, Any]:
         "family": variant.family,
         "variant": variant.name,
         "severity": variant.severity,
+        "treatment": item.treatment,
         "order": variant.order,
         "target": variant.target,
         "label": question.label,

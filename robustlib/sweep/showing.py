@@ -7,7 +7,8 @@ from robustlib.corruptions import corrupt
 from robustlib.data.images import Pixels
 from robustlib.errors import RobustlibError
 from robustlib.models.base import Prompt
-from robustlib.sweep.conditions import Item, strength
+from robustlib.seeding import derive_seed
+from robustlib.sweep.conditions import Item, read_treatment, strength
 
 
 def prompts_by_picture(items: Sequence[Item]) -> Iterator[tuple[int, Prompt]]:
@@ -31,8 +32,8 @@ def prompts_by_picture(items: Sequence[Item]) -> Iterator[tuple[int, Prompt]]:
 def picture_of(item: Item) -> Hashable:
     """Return what tells the images of an item from others once they are shown."""
     variant = item.variant
-    change = (variant.operation, strength(variant), item.seed) if variant.operation else ()
-    return variant.question.images, change
+    operation = (variant.operation, strength(variant)) if variant.operation else ()
+    return variant.question.images, operation, item.treatment, item.seed if operation or item.treatment else 0
 
 
 def _show(item: Item) -> list[Pixels]:
@@ -41,6 +42,9 @@ def _show(item: Item) -> list[Pixels]:
         images = [image.pixels() for image in variant.question.images]
     except RobustlibError as error:
         raise RobustlibError(f"Question {variant.question.id}: {error}") from error
-    if not variant.operation:
-        return images
-    return [corrupt(image, variant.operation, strength(variant), item.seed) for image in images]
+    if variant.operation:
+        images = [corrupt(image, variant.operation, strength(variant), item.seed) for image in images]
+    if item.treatment:
+        seed = derive_seed("treatment", item.seed)  # a corruption that follows itself must not draw the same again
+        images = [corrupt(image, *read_treatment(item.treatment), seed) for image in images]
+    return images

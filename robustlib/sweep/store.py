@@ -14,12 +14,13 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from robustlib.errors import RobustlibError, UnknownNameError
 from robustlib.files import write_atomically
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 SCHEMA = pa.schema(
     [
         ("model", pa.string()),
@@ -30,10 +31,11 @@ SCHEMA = pa.schema(
         ("image_id", pa.string()),  # the cluster of every interval
         ("category", pa.string()),
         ("kind", pa.string()),  # open, choice, yesno
-        ("suite", pa.string()),  # suite, family, variant, severity: the condition
+        ("suite", pa.string()),  # suite, family, variant, severity, treatment: the condition
         ("family", pa.string()),
         ("variant", pa.string()),
         ("severity", pa.int32()),
+        ("treatment", pa.string()),  # what the images went through besides: suite/name@severity, "" for nothing
         ("order", pa.list_(pa.int32())),  # per option shown, its index in the source question, -1 for an added one
         ("target", pa.int32()),  # index of the shown option that the variant is about, -1 for none
         ("label", pa.int32()),  # index of the right option, -1 for none
@@ -156,30 +158,40 @@ def read_record(out: Path, name: str) -> dict[str, Any]:
         raise StoreError(f"{out / name} is damaged ({error}); run the sweep again.") from error
 
 
-def read_predictions(path: str | Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
+def read_predictions(path: str | Path, columns: Sequence[str] | None = None, treated: bool = False) -> pd.DataFrame:
     """Read the predictions table of a finished sweep: one row per model, question and condition.
 
     Args:
         path: the sweep's output folder.
         columns: names to read, in this order; all by default.
+        treated: whether answers about treated images come along (column ``treatment``). No average should hold them by
+            accident, so they are left out unless they are asked for.
 
     Returns:
         The rows of exactly the manifest's shards, in its order. Texts such as "None", "N/A" or "007" come back as
         they were.
 
     Raises:
-        StoreError: the folder is missing, the sweep is unfinished, or a shard is missing, damaged or was changed.
+        StoreError: the folder is missing, the sweep is unfinished, all its images are treated and those are not asked
+            for, or a shard is missing, damaged or was changed.
         UnknownNameError: an unknown column.
     """
     out = Path(path)
+    wanted = list(columns or SCHEMA.names)
+    read = list(dict.fromkeys([*wanted, "treatment"]))
     tables = []
     for shard in read_manifest(out)["shards"]:
         file = out / shard["path"]
-        rows = read_shard(file, columns)
+        rows = read_shard(file, read)
         if file_hash(file) != shard["sha256"]:
             raise StoreError(f"The shard {file} was changed after its sweep; run the sweep again.")
         tables.append(rows.replace_schema_metadata(None))
-    predictions: pd.DataFrame = pa.concat_tables(tables).to_pandas()
+    table = pa.concat_tables(tables)
+    if not treated and table.num_rows:
+        table = table.filter(pc.equal(table["treatment"], ""))
+        if not table.num_rows:
+            raise StoreError(f"All images of the sweep in {out} are treated; read it with treated=True.")
+    predictions: pd.DataFrame = table.select(wanted).to_pandas()
     return predictions
 
 

@@ -72,6 +72,7 @@ def _rows(model: str, condition: tuple[str, str, str, int], weakness: int) -> pa
         family=family,
         variant=variant,
         severity=severity,
+        treatment="",
         order=pd.Series([[]] * QUESTIONS, dtype=object),
         target=-1,
         label=-1,

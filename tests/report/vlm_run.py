@@ -50,7 +50,7 @@ def values(row: dict[Any, Any], *columns: str) -> list[Any]:
 def write_sweep(folder: Path) -> Path:
     """Write the hand-made predictions as a finished sweep, a shard for each model; return the folder."""
     shards = []
-    for model, rows in hand_made_predictions().groupby("model"):
+    for model, rows in hand_made_predictions().assign(treatment="").groupby("model"):
         path = folder / "shards" / f"{model}.parquet"
         write_shard(path, pa.Table.from_pylist(rows.to_dict("records"), SCHEMA), {"model": str(model)})
         shards.append({"path": path.relative_to(folder).as_posix(), "sha256": file_hash(path)})

@@ -39,6 +39,8 @@ split = "test"
 FULL = """
 models = ["toy/mean", {name = "toy/mean", label = "toy/mean, thinking", mode = "thinking", seed = 7}]
 suites = ["imagenet_c"]
+corruptions = ["vqa_bench/contrast"]
+treatments = ["vqa_bench/jpeg_compression@3"]
 severities = [1, 3, 5]
 families = ["text", "typos"]
 no_image = true
@@ -73,6 +75,8 @@ def test_a_profile_means_what_its_file_says(tmp_path: Path) -> None:
         ),
         sampling_seed=0,
         suites=("imagenet_c",),
+        corruptions=("vqa_bench/contrast",),
+        treatments=("vqa_bench/jpeg_compression@3",),
         severities=(1, 3, 5),
         families=("text", "typos"),
         no_image=True,
