@@ -1,0 +1,45 @@
+"""Where a model looks: Grad-CAM of the attention that a question pays to the patches of an image.
+
+Grad-CAM (Selvaraju et al., ICCV 2017) weighs what a layer found at a place by how much the score of an answer would
+gain from more of it. What ties places to a question in a transformer is attention, and so PNP-VQA looks at its matcher.
+A map is the mean over all layers, so that there is none to choose.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+
+def gradcam(scores: Tensor, attentions: Sequence[Tensor], words: Tensor) -> Tensor:
+    """Return how much what each question looks at speaks for its answer.
+
+    Args:
+        scores: one number for each question, before any softmax, which depends on that question alone.
+        attentions: what the scores were computed through, of each layer: questions x heads x readers x places.
+        words: questions x readers, 1 for those that are words of the question, else 0.
+
+    Returns:
+        questions x places, at least 0: attention times the positive part of its gradient, as a mean over layers, heads
+        and words; all 0 for a question without words.
+    """
+    gradients = torch.autograd.grad(scores.sum(), attentions)
+    by_layer = [
+        (attention.detach() * gradient.relu()).float().mean(1)
+        for attention, gradient in zip(attentions, gradients, strict=True)
+    ]
+    by_word = torch.stack(by_layer).mean(0) * words[..., None]
+    mean: Tensor = by_word.sum(1) / words.sum(1, keepdim=True).clamp(min=1)
+    return mean
+
+
+def as_map(evidence: Tensor, columns: int) -> NDArray[np.float32]:
+    """Return the evidence at the patches of an image, row by row, as shares of the whole: rows x columns.
+
+    They sum to 1, or are all 0 where there is no evidence.
+    """
+    values = evidence.double().cpu().numpy()
+    shares = values / (values.sum() or 1.0)
+    return shares.astype(np.float32).reshape(-1, columns)
