@@ -40,7 +40,7 @@ _Source = Path | bytes | StoredImage
 ImageSource = str | PathLike[str] | bytes | StoredImage | ImageLike
 
 _SIXTEEN_BIT_MODES = ("I", "I;16", "I;16L", "I;16B", "I;16N")
-_DECODED_IMAGES_KEPT = 1024  # about 1 GB of 640 x 480 photographs
+_DECODED_IMAGES_KEPT = 4096  # about 4 GB of 640 x 480 photographs
 MOST_PIXELS = 89_478_485
 """An image with more is refused undecoded, as a file of some kilobytes can unfold to all memory: Pillow's own limit,
 at which three bytes a pixel fill 256 MiB."""

@@ -12,6 +12,7 @@ from robustlib.errors import UnknownNameError
 from robustlib.models.base import Answer, Prompt
 from robustlib.models.blip_network import log_likelihood, mend_cross_attention, read_questions
 from robustlib.models.checkpoint import Checkpoint, distinct_images
+from robustlib.models.staged import Staged
 from robustlib.models.written import answer_questions
 
 ANSWER_TOKENS = 10
@@ -21,7 +22,7 @@ ANSWER_TOKENS = 10
 Mode = Literal["rank", "generate"]
 
 
-class Blip:
+class Blip(Staged):
     """An encoder of image and question whose decoder scores or writes the answer.
 
     * Mode "rank": options, or else the checkpoint's own list of answers (`answers` in its config), are ranked by their
@@ -58,12 +59,16 @@ class Blip:
         self._answers: tuple[str, ...] = tuple(getattr(self._network.config, "answers", ()))
         mend_cross_attention(self._network)
 
+    def prepare(self, prompts: Sequence[Prompt]) -> tuple[Tensor, ...]:
+        """Return the pixels of the different images, for each prompt the place of its own, token ids and mask."""
+        images, places = distinct_images(prompts, self._network.config.vision_config.image_size)
+        return self._checkpoint.pixel_values(images), places, *self._checkpoint.tokens([one.text for one in prompts])
+
     @torch.inference_mode()
-    def answer(self, prompts: Sequence[Prompt]) -> list[Answer]:
+    def run(self, prompts: Sequence[Prompt], ready: tuple[Tensor, ...]) -> list[Answer]:
         """Answer a batch, in order."""
-        if not prompts:
-            return []
-        states, mask = self._read(prompts)
+        pixels, places, ids, mask = map(self._checkpoint.move, ready)
+        states = read_questions(self._network, pixels, places, ids, mask)
         return answer_questions(self._decoder, prompts, [self._candidates(prompt) for prompt in prompts], states, mask)
 
     def describe(self) -> dict[str, str | int | float]:
@@ -76,13 +81,6 @@ class Blip:
     def _candidates(self, prompt: Prompt) -> Sequence[str]:
         """Return what is ranked; nothing where the answer is written."""
         return () if self._mode == "generate" else prompt.options or self._answers
-
-    def _read(self, prompts: Sequence[Prompt]) -> tuple[Tensor, Tensor]:
-        """Return the encoded questions, prompts x tokens x hidden, and their mask."""
-        images, places = distinct_images(prompts, self._network.config.vision_config.image_size)
-        pixels = torch.cat([self._checkpoint.pixel_values(image) for image in images])
-        ids, mask = self._checkpoint.tokens([prompt.text for prompt in prompts])
-        return read_questions(self._network, pixels, places, ids, mask), mask
 
 
 class BlipDecoder:
@@ -97,7 +95,7 @@ class BlipDecoder:
         """Return answers as tokens; see `written.Decoder`."""
         ids, _ = self._checkpoint.tokens(texts)
         ids[:, 0] = self._text.bos_token_id
-        return ids
+        return self._checkpoint.move(ids)
 
     def log_likelihood(self, states: Tensor, mask: Tensor, ids: Tensor) -> Tensor:
         """Return the log-likelihood of one answer for each question; see `written.Decoder`."""

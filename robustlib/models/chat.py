@@ -5,6 +5,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 import torch
+from transformers import BatchFeature
 
 from robustlib.errors import InvalidValueError
 from robustlib.models.base import Answer, Prompt
@@ -21,9 +22,10 @@ from robustlib.models.prompts import (
     write_prompt,
 )
 from robustlib.models.ranking import best_option
+from robustlib.models.staged import Staged
 
 
-class Chat:
+class Chat(Staged):
     """A decoder that reads images and text and writes a response.
 
     * The images stand before the question, in their order; without one, the question is asked as text alone. PaliGemma,
@@ -72,18 +74,20 @@ class Chat:
         self._ends = settle(self._checkpoint.network, self._checkpoint.tokenizer, self._new_tokens)
         self._letters = letter_tokens(self._checkpoint.tokenizer.get_vocab())
 
-    @torch.inference_mode()
-    def answer(self, prompts: Sequence[Prompt]) -> list[Answer]:
-        """Answer a batch, in order.
+    def prepare(self, prompts: Sequence[Prompt]) -> BatchFeature:
+        """Return what the processor makes of a batch.
 
         Raises:
             InvalidValueError: a prompt has more than 26 options, or none in the mode "rank", or its text holds one of
                 the model's own control tokens.
         """
-        if not prompts:
-            return []
         texts = [write_prompt(prompt, self._mode, not self._checkpoint.is_paligemma) for prompt in prompts]
-        inputs = self._checkpoint.inputs([prompt.images for prompt in prompts], texts)
+        return self._checkpoint.inputs([prompt.images for prompt in prompts], texts)
+
+    @torch.inference_mode()
+    def run(self, prompts: Sequence[Prompt], ready: BatchFeature) -> list[Answer]:
+        """Answer a batch, in order."""
+        inputs = ready.to(self._checkpoint.device, dtype=self._checkpoint.network.dtype)
         record = Record()
         step = thinking_sampler(prompts, self._seed) if self._mode == "thinking" else record
         ids = self._checkpoint.network.generate(**inputs, logits_processor=[step])

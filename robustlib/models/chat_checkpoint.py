@@ -53,7 +53,7 @@ class ChatCheckpoint(Checkpoint):
         self._preparing = Lock()  # a tokenizer keeps its padding settings between calls
 
     def inputs(self, images: Sequence[Sequence[Pixels]], texts: Sequence[str]) -> BatchFeature:
-        """Return what the network reads: each text after its images, padded on the left.
+        """Return what the network reads, in the CPU's memory: each text after its images, padded on the left.
 
         Raises:
             InvalidValueError: a text holds one of the model's own control tokens, such as the place of an image.
@@ -73,7 +73,7 @@ class ChatCheckpoint(Checkpoint):
                 processor_kwargs={"padding": True, "padding_side": "left"},
             )
         inputs.pop("labels", None)  # PaliGemma's processor always makes them
-        return inputs.to(self.device, dtype=self.network.dtype)
+        return inputs
 
     def _message(self, images: Sequence[Pixels], text: str) -> dict[str, object]:
         if self.is_paligemma and not images:

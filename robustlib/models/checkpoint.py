@@ -2,9 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,8 @@ from robustlib.models.names import pocket_names
 GREY = 128
 """What a model sees that must see an image where the prompt has none: a square of this grey, of the model's size."""
 
-
+_SPELLINGS_KEPT = 2**17
+"""Questions whose tokens are kept; about 50 MB."""
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
@@ -151,7 +152,7 @@ class Checkpoint:
         self.image_processor = image_processor and image_processor.from_pretrained(source, **where)
 
     def tokens(self, texts: Sequence[str], limit: int | None = None) -> tuple[Tensor, Tensor]:
-        """Return token ids and mask, both texts x tokens, padded on the right to the longest.
+        """Return token ids and mask, both texts x tokens, padded on the right to the longest, in the CPU's memory.
 
         A text of more tokens than the model's position table, or than the limit, loses its end but keeps its last
         token, [SEP]. Cutting and padding are not left to the tokenizer, whose settings for them are shared between
@@ -159,18 +160,37 @@ class Checkpoint:
         """
         table = getattr(self.network.config.get_text_config(), "max_position_embeddings", None)  # a T5 has none
         limit = min(most for most in (limit, table) if most)
-        rows = self.tokenizer(list(texts), padding=False, truncation=False)["input_ids"]
+        rows = [self._spell(text) for text in texts]
         cut = [torch.tensor(row if len(row) <= limit else row[: limit - 1] + row[-1:]) for row in rows]
         ids = pad_sequence(cut, batch_first=True, padding_value=self.tokenizer.pad_token_id)
         mask = pad_sequence([torch.ones_like(row) for row in cut], batch_first=True)
-        return ids.to(self.device), mask.to(self.device)
+        return ids, mask
 
-    def pixel_values(self, image: Pixels) -> Tensor:
-        """Return what the image processor makes of one image: 1 x 3 x height x width, in the network's dtype."""
+    @cached_property
+    def _spell(self) -> Callable[[str], list[int]]:
+        """The tokenizer, which reads a question once though a sweep asks it under many conditions."""
+
+        @lru_cache(_SPELLINGS_KEPT)
+        def spell(text: str) -> list[int]:
+            ids: list[int] = self.tokenizer(text, padding=False, truncation=False)["input_ids"]
+            return ids
+
+        return spell
+
+    def pixel_values(self, images: Sequence[Pixels]) -> Tensor:
+        """Return what the image processor makes of images: images x 3 x height x width, in the CPU's memory.
+
+        Args:
+            images: at least one; they must come out in one size.
+        """
         pixels: Tensor = self.image_processor(
-            image, input_data_format="channels_last", return_tensors="pt"
+            list(images), input_data_format="channels_last", return_tensors="pt"
         ).pixel_values
-        return pixels.to(self.device, self.network.dtype)
+        return pixels
+
+    def move(self, values: Tensor) -> Tensor:
+        """Return values where the network computes, pixels in its dtype."""
+        return values.to(self.device, self.network.dtype if values.is_floating_point() else None)
 
     def describe(self, **details: str | int | float) -> dict[str, str | int | float]:
         """Return the record of the checkpoint, with the adapter's own details.

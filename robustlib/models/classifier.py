@@ -1,7 +1,8 @@
 """What models with a closed list of answers have in common."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -9,9 +10,10 @@ from torch import Tensor
 from robustlib.models.base import Answer, Prompt
 from robustlib.models.checkpoint import Checkpoint
 from robustlib.models.ranking import Vocabulary
+from robustlib.models.staged import Staged
 
 
-class Classifier(ABC):
+class Classifier(Staged):
     """A model whose answers are the labels of its checkpoint: see `ranking.Vocabulary`."""
 
     def __init__(self, name: str, checkpoint: Checkpoint) -> None:
@@ -27,11 +29,9 @@ class Classifier(ABC):
         self._vocabulary = Vocabulary(self._config.id2label)
 
     @torch.inference_mode()
-    def answer(self, prompts: Sequence[Prompt]) -> list[Answer]:
+    def run(self, prompts: Sequence[Prompt], ready: Any) -> list[Answer]:
         """Answer a batch, in order."""
-        if not prompts:
-            return []
-        rows = self._logits(prompts)
+        rows = self.logits(ready).float().cpu()
         return [self._vocabulary.choose(prompt, row) for prompt, row in zip(prompts, rows, strict=True)]
 
     def describe(self) -> dict[str, str | int | float]:
@@ -39,5 +39,5 @@ class Classifier(ABC):
         return self._checkpoint.describe(decoding=f"argmax over {len(self._vocabulary.answers)} answers")
 
     @abstractmethod
-    def _logits(self, prompts: Sequence[Prompt]) -> Tensor:
-        """Return prompts x vocabulary, float32 on the CPU."""
+    def logits(self, ready: Any) -> Tensor:
+        """Return prompts x vocabulary, given what `prepare` returned."""

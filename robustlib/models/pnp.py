@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from robustlib.data.images import Pixels
 from robustlib.errors import UnknownNameError
 from robustlib.models.base import Answer, Prompt
 from robustlib.models.checkpoint import Checkpoint, distinct_images
@@ -17,6 +16,7 @@ from robustlib.models.pnp_captions import keep_new, write_captions
 from robustlib.models.pnp_parts import load_parts
 from robustlib.models.pnp_reader import write_context
 from robustlib.models.pnp_relevance import draw_patches, relevance
+from robustlib.models.staged import Staged
 from robustlib.models.written import answer_questions
 from robustlib.seeding import generator
 
@@ -26,7 +26,24 @@ _OF_EACH = ("checkpoint", "revision", "network")  # what the record tells of eac
 _DELETED = str.maketrans("", "", '.!"()*#:;~')  # from questions, as in LAVIS's BlipQuestionProcessor
 
 
-class Pnp:
+class Ready(NamedTuple):
+    """A batch as the networks read it."""
+
+    questions: list[str]
+    """As the reader reads them."""
+    matched: Tensor
+    """The different images as the matcher reads them, images x 3 x height x width."""
+    captioned: Tensor
+    """The same as the captioner reads them."""
+    places: Tensor
+    """For each prompt the place of its image among these."""
+    ids: Tensor
+    mask: Tensor
+    digests: list[str]
+    """For each prompt what its draws depend on besides the seed."""
+
+
+class Pnp(Staged):
     """Three networks that were never trained together: a matcher, a captioner and a reader.
 
     * The matcher tells which patches speak for the question; captions are written of patches drawn by that relevance;
@@ -73,12 +90,28 @@ class Pnp:
         self._parts = load_parts(source, revision, matcher, captioner, dtype, numbers or {})
         self._numbers = self._parts.numbers
 
+    def prepare(self, prompts: Sequence[Prompt]) -> Ready:
+        """Return what the three networks read."""
+        matcher = self._parts.matcher
+        questions = [_prepare(prompt.text, self._numbers.question_words) for prompt in prompts]
+        images, places = distinct_images(prompts, matcher.network.config.vision_config.image_size)
+        ids, mask = matcher.tokens([text.strip("?") for text in questions], limit=self._numbers.question_tokens)
+        ids[:, 0] = matcher.network.config.text_config.vocab_size - 1  # [ENC], the last token of BLIP's vocabulary
+        shown = zip(places.tolist(), prompts, strict=True)
+        return Ready(
+            questions,
+            matcher.pixel_values(images),
+            self._parts.captioner.pixel_values(images),
+            places,
+            ids,
+            mask,
+            [prompt_digest(Prompt(images[place], prompt.text)) for place, prompt in shown],
+        )
+
     @torch.no_grad()  # not inference_mode, whose tensors no gradient can go through
-    def answer(self, prompts: Sequence[Prompt]) -> list[Answer]:
+    def run(self, prompts: Sequence[Prompt], ready: Ready) -> list[Answer]:
         """Answer a batch, in order."""
-        if not prompts:
-            return []
-        states, mask = self._parts.reader.read(self._contexts(prompts))
+        states, mask = self._parts.reader.read(self._contexts(ready))
         candidates = [prompt.options if self._mode == "rank" else () for prompt in prompts]
         return answer_questions(self._parts.reader, prompts, candidates, states, mask)
 
@@ -96,43 +129,35 @@ class Pnp:
             "decoding": f"{written}; captions drawn with seed {self._seed}; {numbers}",
         }
 
-    def _contexts(self, prompts: Sequence[Prompt]) -> list[list[str]]:
+    def _contexts(self, ready: Ready) -> list[list[str]]:
         """Return for each prompt what the reader reads."""
-        questions = [_prepare(prompt.text, self._numbers.question_words) for prompt in prompts]
-        images, places = distinct_images(prompts, self._parts.matcher.network.config.vision_config.image_size)
-        looked_at = self._relevance(images, places, questions)
-        digests = [
-            prompt_digest(Prompt(images[place], prompt.text)) for place, prompt in zip(places, prompts, strict=True)
-        ]
-        captions = self._captions(images, places, looked_at, digests)
+        captions = self._captions(ready, self._relevance(ready))
         size = self._numbers.captions_per_context
         return [
             [write_context(question, own[start : start + size]) for start in range(0, max(len(own), 1), size)]
-            for question, own in zip(questions, captions, strict=True)
+            for question, own in zip(ready.questions, captions, strict=True)
         ]
 
-    def _relevance(self, images: Sequence[Pixels], places: Tensor, questions: Sequence[str]) -> Tensor:
+    def _relevance(self, ready: Ready) -> Tensor:
         """Return the relevance of each patch, questions x patches."""
-        texts = [question.strip("?") for question in questions]
-        ids, mask = self._parts.matcher.tokens(texts, limit=self._numbers.question_tokens)
-        network = self._parts.matcher.network
-        ids[:, 0] = network.config.text_config.vocab_size - 1  # [ENC], the last token of BLIP's vocabulary
-        return relevance(network, self._numbers.layer, _encode(self._parts.matcher, images)[places], ids, mask)
+        matcher = self._parts.matcher
+        images = _encode(matcher, ready.matched)[ready.places]
+        return relevance(
+            matcher.network, self._numbers.layer, images, matcher.move(ready.ids), matcher.move(ready.mask)
+        )
 
-    def _captions(
-        self, images: Sequence[Pixels], places: Tensor, looked_at: Tensor, digests: Sequence[str]
-    ) -> list[list[str]]:
+    def _captions(self, ready: Ready, looked_at: Tensor) -> list[list[str]]:
         """Return the captions of each prompt: as many rounds as it takes until there are enough that differ."""
-        numbers, states = self._numbers, _encode(self._parts.captioner, images)
-        kept: list[list[str]] = [[] for _ in digests]
+        numbers, states = self._numbers, _encode(self._parts.captioner, ready.captioned)
+        kept: list[list[str]] = [[] for _ in ready.digests]
         for turn in range(numbers.rounds):
             short = [row for row, own in enumerate(kept) if len(own) < numbers.captions]
             if not short:
                 break
-            streams = [generator("pnp", self._seed, digests[row], turn) for row in short]
+            streams = [generator("pnp", self._seed, ready.digests[row], turn) for row in short]
             noise = np.stack([stream.gumbel(size=(numbers.captions, looked_at.shape[1])) for stream in streams])
             drawn = draw_patches(looked_at[short], torch.from_numpy(noise).to(looked_at.device), numbers.patches)
-            seen = states[places[short][:, None, None], drawn].flatten(0, 1)
+            seen = states[ready.places[short][:, None, None].to(drawn.device), drawn].flatten(0, 1)
             captions = write_captions(
                 self._parts.captioner.network,
                 self._parts.captioner.tokenizer,
@@ -151,8 +176,7 @@ def _prepare(question: str, words: int) -> str:
     return " ".join(question.lower().translate(_DELETED).split()[:words])
 
 
-def _encode(checkpoint: Checkpoint, images: Sequence[Pixels]) -> Tensor:
+def _encode(checkpoint: Checkpoint, pixels: Tensor) -> Tensor:
     """Return encoded images, images x (1 + patches) x hidden."""
-    pixels = torch.cat([checkpoint.pixel_values(image) for image in images])
-    states: Tensor = checkpoint.network.vision_model(pixels).last_hidden_state
+    states: Tensor = checkpoint.network.vision_model(checkpoint.move(pixels)).last_hidden_state
     return states

@@ -57,14 +57,14 @@ class Reader(Checkpoint):
     def read(self, contexts: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor]:
         """Encode the contexts of each question; see `fuse`. Each different context is encoded once."""
         texts = sorted({text for own in contexts for text in own})
-        ids, mask = self.tokens(texts, limit=self.tokenizer.model_max_length)
+        ids, mask = map(self.move, self.tokens(texts, limit=self.tokenizer.model_max_length))
         states = self.network.encoder(ids, attention_mask=mask).last_hidden_state
         return fuse(states, mask, [[texts.index(text) for text in own] for own in contexts])
 
     def spell(self, texts: Sequence[str]) -> Tensor:
         """Return answers as tokens, in the lower case of UnifiedQA's; see `written.Decoder`."""
         ids, _ = self.tokens([text.lower() for text in texts], limit=self.tokenizer.model_max_length)
-        return pad(ids, (1, 0), value=self.network.config.decoder_start_token_id)
+        return self.move(pad(ids, (1, 0), value=self.network.config.decoder_start_token_id))
 
     def log_likelihood(self, states: Tensor, mask: Tensor, ids: Tensor) -> Tensor:
         """Return the log-likelihood of one answer for each question; see `written.Decoder`."""

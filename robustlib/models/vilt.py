@@ -1,6 +1,8 @@
 """ViLT with a closed answer vocabulary (Kim et al., ICML 2021), as transformers' ViltForQuestionAnswering."""
 
+from collections import defaultdict
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -19,6 +21,17 @@ from robustlib.data.images import Pixels
 from robustlib.models.base import Prompt
 from robustlib.models.checkpoint import Checkpoint, distinct_images
 from robustlib.models.classifier import Classifier
+
+
+class Ready(NamedTuple):
+    """A batch as the network reads it."""
+
+    pixels: list[Tensor]
+    """The different images, a tensor for those of each shape: images x 3 x height x width."""
+    rows: Tensor
+    """For each prompt the row of its image among all of these."""
+    ids: Tensor
+    mask: Tensor
 
 
 class Vilt(Classifier):
@@ -40,23 +53,39 @@ class Vilt(Classifier):
         """
         super().__init__(name, Checkpoint(source, ViltForQuestionAnswering, ViltImageProcessorPil, revision, dtype))
 
-    def _logits(self, prompts: Sequence[Prompt]) -> Tensor:
+    def prepare(self, prompts: Sequence[Prompt]) -> Ready:
+        """Return what the network reads; images of one shape go through the processor, and the network, together."""
         images, places = distinct_images(prompts, self._config.image_size)
-        embeddings = self._checkpoint.network.vilt.embeddings
-        rows = [embed_images(embeddings, self._pixel_values(image))[0] for image in images]
-        image_embeds = pad_sequence(rows, batch_first=True)[places]
-        image_mask = pad_sequence([torch.ones(len(row), dtype=torch.long) for row in rows], batch_first=True)[places]
-        ids, mask = self._checkpoint.tokens([prompt.text for prompt in prompts])
-        logits: Tensor = self._checkpoint.network(
-            input_ids=ids, attention_mask=mask, image_embeds=image_embeds, pixel_mask=image_mask.to(ids.device)
-        ).logits
-        return logits.float().cpu()
+        of_shape: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
+        shown = [thicken(image, self._widest) for image in images]
+        for place, image in enumerate(shown):
+            of_shape[image.shape].append(place)
+        groups = list(of_shape.values())
+        rank = {place: row for row, place in enumerate(place for group in groups for place in group)}
+        pixels = [self._checkpoint.pixel_values([shown[place] for place in group]) for group in groups]
+        rows = torch.tensor([rank[place] for place in places.tolist()])
+        return Ready(pixels, rows, *self._checkpoint.tokens([prompt.text for prompt in prompts]))
 
-    def _pixel_values(self, image: Pixels) -> Tensor:
+    def logits(self, ready: Ready) -> Tensor:
+        """Return prompts x vocabulary."""
+        move, network = self._checkpoint.move, self._checkpoint.network
+        embedded = [embed_images(network.vilt.embeddings, move(pixels)) for pixels in ready.pixels]
+        rows = [row for group in embedded for row in group]
+        real = [torch.ones(len(row), dtype=torch.long) for row in rows]
+        logits: Tensor = network(
+            input_ids=move(ready.ids),
+            attention_mask=move(ready.mask),
+            image_embeds=pad_sequence(rows, batch_first=True)[ready.rows],
+            pixel_mask=move(pad_sequence(real, batch_first=True)[ready.rows]),
+        ).logits
+        return logits
+
+    @property
+    def _widest(self) -> int:
+        """How many times as long as wide an image may be."""
         processor = self._checkpoint.image_processor
         longest = int(MAX_LONGER_EDGE / MAX_SHORTER_EDGE * processor.size["shortest_edge"])
-        widest = longest // processor.size_divisor
-        return self._checkpoint.pixel_values(thicken(image, widest))
+        return int(longest // processor.size_divisor)
 
 
 def embed_images(embeddings: ViltEmbeddings, pixel_values: Tensor) -> Tensor:

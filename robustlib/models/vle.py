@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import torch
 from torch import Tensor
 from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 
@@ -52,9 +51,12 @@ class Vle(Classifier):
             ) from error
         super().__init__(name, checkpoint)
 
-    def _logits(self, prompts: Sequence[Prompt]) -> Tensor:
+    def prepare(self, prompts: Sequence[Prompt]) -> tuple[Tensor, ...]:
+        """Return the pixels of the different images, for each prompt the place of its own, token ids and mask."""
         images, places = distinct_images(prompts, self._config.vision_config.image_size)
-        pixels = torch.cat([self._checkpoint.pixel_values(image) for image in images])
-        ids, mask = self._checkpoint.tokens([prompt.text for prompt in prompts])
-        logits: Tensor = self._checkpoint.network(pixels, places, ids, mask)
-        return logits.float().cpu()
+        return self._checkpoint.pixel_values(images), places, *self._checkpoint.tokens([one.text for one in prompts])
+
+    def logits(self, ready: tuple[Tensor, ...]) -> Tensor:
+        """Return prompts x vocabulary."""
+        logits: Tensor = self._checkpoint.network(*map(self._checkpoint.move, ready))
+        return logits

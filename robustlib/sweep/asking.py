@@ -2,29 +2,48 @@
 
 from collections.abc import Sequence
 from math import isfinite
-from typing import get_args
+from typing import Any, cast, get_args
 
 from robustlib.errors import RobustlibError
 from robustlib.models.base import Answer, Model, Prompt, Status
+from robustlib.models.staged import Staged
 
 
-def ask(model: Model, prompts: Sequence[Prompt]) -> list[Answer]:
+def prepare(model: Model, prompts: Sequence[Prompt]) -> Any:
+    """Return what a model of stages makes of a batch; None if it has none, or fails at that: `ask` then tells why."""
+    if not isinstance(model, Staged):
+        return None
+    try:
+        return model.prepare(prompts)
+    except Exception:
+        return None
+
+
+def ask(model: Model, prompts: Sequence[Prompt], ready: Any = None) -> list[Answer]:
     """Return the model's answers to a batch, in order.
 
-    Where the batch fails, its prompts are asked one by one, so that a bad one does not take its neighbours along. A
-    prompt that fails alone, or whose answer breaks the contract (a NaN logit, say), gets an answer with the status
-    "error" and the reason.
+    A batch that fails, be it for a bad prompt or for lack of memory, is asked in halves. So a bad prompt does not take
+    its neighbours along, and what fits in memory is answered. A prompt that fails alone, or whose answer breaks the
+    contract (a NaN logit, say), gets an answer with the status "error" and the reason.
+
+    Args:
+        model: the model.
+        prompts: at least one.
+        ready: what `prepare` returned for them, or None.
 
     Raises:
         RobustlibError: the model gave more or fewer answers than it got prompts, so none can be told to be whose.
     """
     try:
-        answers = model.answer(prompts)
+        answers = model.answer(prompts) if ready is None else cast(Staged, model).run(prompts, ready)
     except Exception as error:
-        if len(prompts) == 1:
-            return [Answer("", "error", reason=f"{type(error).__name__}: {error}")]
-        return [ask(model, [prompt])[0] for prompt in prompts]
-    return check_answers(model, prompts, answers)
+        failure = f"{type(error).__name__}: {error}"
+    else:
+        return check_answers(model, prompts, answers)
+    if len(prompts) == 1:
+        return [Answer("", "error", reason=failure)]
+    half = len(prompts) // 2
+    return ask(model, prompts[:half]) + ask(model, prompts[half:])
 
 
 def check_answers(model: Model, prompts: Sequence[Prompt], answers: Sequence[Answer]) -> list[Answer]:

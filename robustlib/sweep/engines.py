@@ -1,29 +1,27 @@
-"""Engines: where the tasks of a sweep run. They differ in speed alone; the same shards come out.
+"""Engines: where the jobs of a sweep run. They differ in speed alone; the same shards come out.
 
-An engine is one function: it applies the work to every task and yields the results as they come. A new engine is one
-file and one row in `ENGINES`.
+An engine is one function: it makes the shard of every job and yields the bytes as they come. A new engine is one file
+and one row in `ENGINES`.
 """
 
-import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from importlib import import_module
-from typing import Any, TypeVar, cast
+from typing import cast
 
 from robustlib.errors import UnknownNameError
+from robustlib.sweep.plan import Job, Plan
+from robustlib.sweep.replicas import Replicas
+from robustlib.sweep.shards import make_shard
+from robustlib.sweep.threads import in_threads
 
-Task = TypeVar("Task")
-Result = TypeVar("Result")
-
-# (work, tasks, workers or None) -> results in any order. An error of the work ends the run: tasks that have not begun
-# are dropped and the error is raised.
-Engine = Callable[[Callable[[Task], Result], Sequence[Task], int | None], Iterator[Result]]
+# (plan, jobs of it, workers or None) -> each job with its shard, in any order. An error of a job ends the run: jobs
+# that have not begun are dropped and the error is raised.
+Engine = Callable[[Plan, Sequence[Job], int | None], Iterator[tuple[Job, bytes]]]
 
 ENGINES = {"local": "robustlib.sweep.engines:run_local"}
 
 
-def find_engine(name: str) -> Engine[Any, Any]:
+def find_engine(name: str) -> Engine:
     """Return an engine by name.
 
     Raises:
@@ -32,29 +30,23 @@ def find_engine(name: str) -> Engine[Any, Any]:
     if name not in ENGINES:
         raise UnknownNameError("engine", name, ENGINES)
     module, function = ENGINES[name].split(":")
-    return cast(Engine[Any, Any], getattr(import_module(module), function))
+    return cast(Engine, getattr(import_module(module), function))
 
 
-def run_local(work: Callable[[Task], Result], tasks: Sequence[Task], workers: int | None) -> Iterator[Result]:
-    """Run the tasks on this machine, in threads: torch and numba let go of the interpreter while they compute.
+def run_local(plan: Plan, jobs: Sequence[Job], workers: int | None) -> Iterator[tuple[Job, bytes]]:
+    """Make shards in this process, a job a thread, model after model.
 
     Args:
-        work: what to do with a task.
-        tasks: what to do it with.
+        plan: what the jobs belong to.
+        jobs: those to run.
         workers: number of threads; None for one per core.
     """
-    pool = ThreadPoolExecutor(workers or os.cpu_count(), initializer=_compute_in_one_thread)
-    try:
-        for future in as_completed([pool.submit(work, task) for task in tasks]):
-            yield future.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
+    order = list(plan.models)
+    by_model = sorted(jobs, key=lambda job: order.index(job.model))
+    replicas = Replicas(plan.models, by_model)
 
+    def run(job: Job) -> tuple[Job, bytes]:
+        with replicas.borrow(job.model) as model:
+            return job, make_shard(plan, job, model)
 
-def _compute_in_one_thread() -> None:
-    """Keep torch to this thread, so that its sums, and so the shards, do not depend on the number of workers.
-
-    Models that use torch have imported it by now; the others should not wait for it.
-    """
-    if torch := sys.modules.get("torch"):
-        torch.set_num_threads(1)
+    return in_threads(run, by_model, workers)

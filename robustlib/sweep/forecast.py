@@ -16,12 +16,12 @@ from robustlib.models import load_model
 from robustlib.models.base import Answer, Model, Prompt
 from robustlib.sweep.asking import ask
 from robustlib.sweep.conditions import CLEAN, Condition, Item, items_of
-from robustlib.sweep.engines import run_local
 from robustlib.sweep.plan import load_choice, profile_conditions
 from robustlib.sweep.profile import DatasetChoice, ModelChoice, Profile
 from robustlib.sweep.rows import make_rows
 from robustlib.sweep.showing import picture_of, prompts_by_picture
 from robustlib.sweep.store import shard_bytes
+from robustlib.sweep.threads import in_threads
 
 SAMPLE = 1000
 """About how many questions of a data set stand for the others; of no more questions, all are counted."""
@@ -177,7 +177,7 @@ def _time_model(
 ) -> tuple[dict[str, Timing], dict[str, list[Answer]]]:
     """Time a model on each data set, as a sweep runs it, in one thread; return also its answers."""
     model = load_model(choice.name, **choice.settings)
-    found = dict(run_local(partial(_time_on, model, profile), list(samples.items()), 1))
+    found = dict(in_threads(partial(_time_on, model, profile), list(samples.items()), 1))
     return {name: timing for name, (timing, _) in found.items()}, {name: given for name, (_, given) in found.items()}
 
 

@@ -22,11 +22,11 @@ from robustlib.models import load_model
 from robustlib.models.base import Answer, Model, Prompt
 from robustlib.sweep.asking import check_answers
 from robustlib.sweep.conditions import CLEAN, items_of
-from robustlib.sweep.engines import run_local
 from robustlib.sweep.plan import load_choice, whole
 from robustlib.sweep.profile import Profile
 from robustlib.sweep.showing import prompts_by_picture
 from robustlib.sweep.store import StoreError
+from robustlib.sweep.threads import in_threads
 
 INVARIANCE = "invariance.parquet"
 HALF = "bfloat16"
@@ -121,7 +121,7 @@ def ask_invariance(
     _check(dataset, batch_size)
     batches = _batches(dataset.questions, batch_size)
     ids = [question.id for question in dataset]
-    logits = dict(run_local(partial(_ask_model, models, half, batches, ids), list(models), None))
+    logits = dict(in_threads(partial(_ask_model, models, half, batches, ids), list(models), None))
     records = [
         (model, dataset.name, dataset.split, question.id, question.kind, condition, row)
         for model in models

@@ -28,7 +28,7 @@ from robustlib.sweep.conditions import (
     suite_conditions,
     treated,
 )
-from robustlib.sweep.profile import DatasetChoice, Profile
+from robustlib.sweep.profile import DatasetChoice, ModelChoice, Profile
 from robustlib.sweep.store import SCHEMA_VERSION, canonical_json
 
 BAD_ROWS = "bad_rows"
@@ -64,13 +64,13 @@ class Job:
 
 @dataclass(frozen=True)
 class Plan:
-    """A profile with its questions and models loaded, and the jobs that it comes to."""
+    """A profile with its questions loaded, and the jobs that it comes to."""
 
     profile: Profile
     datasets: Mapping[str, Dataset]
     """By ``name/split``."""
-    models: Mapping[str, Model]
-    """By what the column `model` calls them."""
+    models: Mapping[str, Model | ModelChoice]
+    """By what the column `model` calls them; choices are loaded when their turn comes."""
     jobs: tuple[Job, ...]
     """In the order of data sets, then of conditions, then of models."""
 
@@ -88,8 +88,7 @@ def make_plan(profile: Profile, out: str | Path = ".") -> Plan:
     """
     conditions = profile_conditions(profile)
     datasets = [load_choice(choice, profile, out) for choice in profile.datasets]
-    models = {choice.column: load_model(choice.name, **choice.settings) for choice in profile.models}
-    return plan_jobs(profile, datasets, models, conditions)
+    return plan_jobs(profile, datasets, {choice.column: choice for choice in profile.models}, conditions)
 
 
 def load_choice(choice: DatasetChoice, profile: Profile, out: str | Path) -> Dataset:
@@ -143,19 +142,24 @@ def profile_conditions(profile: Profile) -> list[Condition]:
 
 
 def plan_jobs(
-    profile: Profile, datasets: Sequence[Dataset], models: Mapping[str, Model], conditions: Sequence[Condition]
+    profile: Profile,
+    datasets: Sequence[Dataset],
+    models: Mapping[str, Model | ModelChoice],
+    conditions: Sequence[Condition],
 ) -> Plan:
     """Plan every model under every condition; this is the way in for models and questions of your own.
+
+    A chosen model is loaded to learn what the record says of it, and let go, as not all need fit in memory.
 
     Args:
         profile: gives the seeds, the batch size and the form of the score.
         datasets: the questions; at least one data set, each split once.
-        models: by the name that the column `model` shall have; at least one.
+        models: models, or choices of some, by the name that the column `model` shall have; at least one.
         conditions: at least one, all different.
 
     Raises:
         InvalidValueError: there is nothing to ask, something would be asked twice, or a question has no right answer.
-        RobustlibError: an image cannot be read.
+        RobustlibError: an image cannot be read, or a model cannot be loaded.
     """
     _check(datasets, models, conditions)
     shared = {
@@ -167,7 +171,7 @@ def plan_jobs(
         "code": code_hash(),
         "versions": versions(),
     }
-    asked_of = {name: {"name": name, **model.describe()} for name, model in models.items()}
+    asked_of = {name: {"name": name, **load(model).describe()} for name, model in models.items()}
     jobs = []
     for dataset in datasets:
         of_dataset = shared | {"dataset": _describe_dataset(dataset)}
@@ -175,6 +179,11 @@ def plan_jobs(
             asked = of_dataset | {"condition": describe_condition(condition, dataset.questions, profile.base_seed)}
             jobs += [Job(_key(dataset), condition, name, asked | {"model": asked_of[name]}) for name in models]
     return Plan(profile, {_key(dataset): dataset for dataset in datasets}, models, tuple(jobs))
+
+
+def load(model: Model | ModelChoice) -> Model:
+    """Return a model as it is, or load the one that a profile chooses."""
+    return load_model(model.name, **model.settings) if isinstance(model, ModelChoice) else model
 
 
 @cache
@@ -205,7 +214,7 @@ def _describe_dataset(dataset: Dataset) -> dict[str, str | int]:
     }
 
 
-def _check(datasets: Sequence[Dataset], models: Mapping[str, Model], conditions: Sequence[Condition]) -> None:
+def _check(datasets: Sequence[Dataset], models: Mapping[str, Any], conditions: Sequence[Condition]) -> None:
     if not (datasets and models and conditions):
         raise InvalidValueError(
             f"A plan needs data sets, models and conditions, got {len(datasets)}, {len(models)} and {len(conditions)}."

@@ -39,7 +39,9 @@ def test_the_decoder_heeds_the_mask_once_mended(checkpoints: dict[str, str]) -> 
 
 def test_a_score_is_the_sum_of_token_log_probabilities(free: Blip) -> None:
     prompt = Prompt(None, "what is the color?", ("red", "light blue", "lightest red circle"))
-    states, mask = free._read([prompt])
+    pixels, places, ids, mask = free.prepare([prompt])
+    with torch.inference_mode():
+        states = read_questions(free._network, pixels, places, ids, mask)
     answer = free.answer([prompt])[0]
     assert answer.logits is not None
     for option, score in zip(prompt.options, answer.logits, strict=True):
@@ -58,7 +60,7 @@ def test_generated_answers_are_those_of_the_stock_model(free: Blip, checkpoints:
         image = draw.integers(0, 256, (32, 32, 3), np.uint8)
         answer = free.answer([Prompt(image, text)])[0]
         ids, _ = free._checkpoint.tokens([text])
-        written = stock.generate(ids, free._checkpoint.pixel_values(image), max_new_tokens=10)
+        written = stock.generate(ids, free._checkpoint.pixel_values([image]), max_new_tokens=10)
         assert answer.text == free._checkpoint.tokenizer.decode(written[0], skip_special_tokens=True)
 
 

@@ -185,7 +185,7 @@ def test_captions_are_written_of_the_drawn_patches_alone(model: Pnp) -> None:
     with calls_of(model._parts.captioner.network.text_decoder) as calls:
         model.answer([Prompt(image, "what is red?"), Prompt(image, "what?")])
     states = calls[0]["encoder_hidden_states"]
-    pixels = model._parts.captioner.pixel_values(image)
+    pixels = model._parts.captioner.pixel_values([image])
     with torch.no_grad():
         encoded = model._parts.captioner.network.vision_model(pixels).last_hidden_state[0]
     assert states.shape == (2 * 3, 5, 24), "two prompts of three captions of five patches"
@@ -200,7 +200,7 @@ def test_captions_are_written_of_the_drawn_patches_alone(model: Pnp) -> None:
 def test_rounds_end_where_there_is_nothing_new_to_say(checkpoints: dict[str, str]) -> None:
     model = load(checkpoints["pnp"], numbers={"top_k": 1, "patches": 99, "captions": 5, "rounds": 3})
     with calls_of(model._parts.captioner.network.text_decoder) as calls:
-        contexts = model._contexts([Prompt(None, "what?")])
+        contexts = model._contexts(model.prepare([Prompt(None, "what?")]))
     starts = [call for call in calls if call["input_ids"].shape[1] == 2]
     assert len(starts) == 3, "rounds"
     assert len(contexts[0]) == 1, "always the likeliest words of all patches: one caption"
@@ -209,17 +209,18 @@ def test_rounds_end_where_there_is_nothing_new_to_say(checkpoints: dict[str, str
 def test_numbers_change_what_is_written_and_how_it_is_read(checkpoints: dict[str, str]) -> None:
     numbers = {"captions": 4, "captions_per_context": 3, "rounds": 50, "min_length": 6, "max_length": 6}
     model = load(checkpoints["pnp"], numbers=numbers)
-    ((first, second),) = model._contexts([Prompt(None, "what?")])
+    ((first, second),) = model._contexts(model.prepare([Prompt(None, "what?")]))
     assert first.count(".") == 3
     assert second.count(".") == 1
     with calls_of(model._parts.captioner.network.text_decoder) as calls:
-        model._contexts([Prompt(None, "what?")])
+        model._contexts(model.prepare([Prompt(None, "what?")]))
     starts = [place for place, call in enumerate(calls) if call["input_ids"].shape[1] == 2]
     assert {after - before for before, after in pairwise([*starts, len(calls)])} == {4}, "six tokens, [DEC] and a given"
 
 
 def test_the_seed_decides_what_is_drawn(checkpoints: dict[str, str], prompts: list[Prompt]) -> None:
-    written = [load(checkpoints["pnp"], seed=seed)._contexts(prompts) for seed in (1, 1, 2)]
+    models = [load(checkpoints["pnp"], seed=seed) for seed in (1, 1, 2)]
+    written = [model._contexts(model.prepare(prompts)) for model in models]
     assert written[0] == written[1]
     assert all(one != other for one, other in zip(written[0], written[2], strict=True))
 
@@ -228,9 +229,9 @@ def test_options_and_further_images_do_not_change_what_is_drawn(model: Pnp, prom
     plain = Prompt(prompts[0].image, "what is red?")
     assert plain.image is not None
     same = [plain, replace(plain, options=("no", "yes")), replace(plain, more_images=(plain.image,))]
-    contexts = model._contexts(same)
+    contexts = model._contexts(model.prepare(same))
     assert contexts[0] == contexts[1] == contexts[2]
-    assert contexts[0] != model._contexts([replace(plain, text="what is Red?")])[0], "the text as it is"
+    assert contexts[0] != model._contexts(model.prepare([replace(plain, text="what is Red?")]))[0], "the text as it is"
 
 
 def by_hand(reader: Reader, contexts: list[str]) -> Tensor:

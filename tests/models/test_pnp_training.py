@@ -178,7 +178,7 @@ def test_the_pocket_models_relevance_points_at_the_object_and_that_helps(monkeyp
     prompts = [Prompt(question.pixels(), question.text) for question in asked]
     images, places = distinct_images(prompts, 64)
     with torch.no_grad():
-        looked_at = model._relevance(images, places, [question.text for question in asked])
+        looked_at = model._relevance(model.prepare(prompts))
     pixels = torch.from_numpy(np.stack(images)).permute(0, 3, 1, 2)
     ground = pixels.flatten(2).median(2).values[:, :, None, None]
     on_object = max_pool2d((pixels != ground).any(1).float(), 8).flatten(1)[places]

@@ -1,0 +1,46 @@
+"""Work in threads: torch and numba let go of the interpreter while they compute."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import TypeVar
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+def in_threads(work: Callable[[Task], Result], tasks: Sequence[Task], workers: int | None) -> Iterator[Result]:
+    """Apply the work to every task and yield the results as they come.
+
+    An error of the work is raised here; tasks that have not begun by then are dropped.
+
+    Args:
+        work: what to do with a task.
+        tasks: what to do it with.
+        workers: number of threads; None for one per core.
+    """
+    pool = ThreadPoolExecutor(workers or os.cpu_count(), initializer=_compute_in_one_thread)
+    try:
+        for future in as_completed([pool.submit(work, task) for task in tasks]):
+            yield future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def ahead(made: Iterator[Result]) -> Iterator[Result]:
+    """Yield what an iterator makes, anything but None; while one is in use, the next is made in another thread."""
+    with ThreadPoolExecutor(1, initializer=_compute_in_one_thread) as pool:
+        coming = pool.submit(next, made, None)
+        while (ready := coming.result()) is not None:
+            coming = pool.submit(next, made, None)
+            yield ready
+
+
+def _compute_in_one_thread() -> None:
+    """Keep torch to this thread, so that its sums, and so the shards, do not depend on the number of workers.
+
+    Models that use torch have imported it by now; the others should not wait for it.
+    """
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(1)
