@@ -83,6 +83,7 @@ def test_the_suites_are_as_large_as_their_documents_say() -> None:
         "vqa_bench_extra": [1] * 2,
         "vlm_robustbench": [5] * 42 + [1] * 7,
         "meaning_preserving": [1] * 8,
+        "denoise": [5] * 3,
     }
 
 
