@@ -5,8 +5,8 @@ on the corrupted one is of the first kind that holds, by the words of the questi
 
 1. ``no_answer``: there is none. Not of the document.
 2. ``blindness``: it denies what is there: "no" for "yes" (as in the document's "Are the women selling?"), or "yes" for
-   "no" where the question has a "not" in it; else "nothing", "nobody", "0", "no dog" and the like for a right answer
-   that does not deny.
+   "no" where the question has a "no" or "not" in it; else "nothing", "nobody", "0", "no dog" and the like for a right
+   answer that does not deny.
 3. ``irrationality``: it is of another type than the right answer (see `robustlib.metrics.answer_types.answer_type`), or
    the question names alternatives ("red or blue?") and it is none of them.
 4. ``miscolor``: both are colours.
@@ -39,7 +39,7 @@ RIGHT = 0.5
 _DENIES = re.compile(
     r"(there (is|are) )?(nothing|nobody|noone|nowhere|0( .*)?$|no \w|not (here|seen|shown|there|visible))"
 )
-_NEGATED = re.compile(r"\bnot\b", re.IGNORECASE)
+_NEGATED = re.compile(r"\b(no|not)\b", re.IGNORECASE)
 _QUESTION = ["dataset", "split", "question_id"]
 
 

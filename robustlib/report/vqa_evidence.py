@@ -13,7 +13,7 @@ from robustlib.errors import InvalidValueError
 from robustlib.metrics.cube import AccuracyCube, accuracy_cube, cube_of_accuracies
 from robustlib.metrics.vqa_bench_frames import status_shares
 from robustlib.report.vqa_layout import in_table_order
-from robustlib.sweep.store import read_manifest, read_predictions
+from robustlib.sweep.store import read_coded_predictions, read_manifest
 
 _COLUMNS = ["model", "dataset", "split", "question_id", "suite", "family", "variant", "severity", "status", "score"]
 
@@ -47,7 +47,7 @@ def load_evidence(source: str) -> Evidence:
         return _published()
     models = read_manifest(source)["models"]
     parameters = {name: _count(about["parameters"]) for name, about in models.items() if "parameters" in about}
-    return evidence_of(source, read_predictions(source, _COLUMNS), parameters)
+    return evidence_of(source, read_coded_predictions(source, _COLUMNS), parameters)
 
 
 def evidence_of(source: str, predictions: pd.DataFrame, parameters: Mapping[str, float]) -> Evidence:
@@ -55,14 +55,15 @@ def evidence_of(source: str, predictions: pd.DataFrame, parameters: Mapping[str,
 
     Args:
         source: what to call it.
-        predictions: the long table of a sweep over the suite ``vqa_bench``.
+        predictions: the long table of a sweep over the suite ``vqa_bench``; rows of other suites take no part.
         parameters: model name to number of parameters, for every model in the table.
     """
     cube = accuracy_cube(predictions)
     unknown = [model for model in cube.models if model not in parameters]
     if unknown:
         raise InvalidValueError(f"No parameter count for {unknown}; there are counts for {sorted(parameters)}.")
-    return Evidence(source, _ordered(cube), parameters, status_shares(predictions))
+    asked = predictions["family"].eq("clean") | predictions["suite"].eq("vqa_bench")
+    return Evidence(source, _ordered(cube), parameters, status_shares(predictions[asked]))
 
 
 def _count(parameters: int | str) -> float:
