@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from PIL import Image
 
 from robustlib.errors import InvalidValueError
 from robustlib.files import write_atomically
@@ -30,6 +33,8 @@ DPI = 240
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p", "<", ">")
 
 _NOTE_HEIGHT, _NOTE_LETTERS = 0.14, 18  # inches per line, letters per inch
+_STEP = 5  # between the values of a photograph in print; no eye sees the 2 of 255 that one may be off
+_INVISIBLE = 1.0  # levels of 255: root mean square by which a palette may change a drawing
 _STYLE = {
     "font.family": "DejaVu Sans",  # travels with Matplotlib, so that every machine sets the same glyphs
     "font.size": 8,
@@ -97,11 +102,13 @@ def save_figure(figure: Figure, numbers: pd.DataFrame, folder: str | Path, name:
         dpi: of the PNG; figures made of photographs need less.
 
     Returns:
-        The paths of the three files. They hold no date and no version, so equal figures are equal bytes.
+        The paths of the three files. They hold no date and no version, so equal figures are equal bytes. To keep them
+        small, photographs in them (not in the CSV) are rounded to multiples of 5, and drawings have a palette.
     """
+    _round_photographs(figure)
     contents = {
         "pdf": _rendered(figure, "pdf", dpi, {"CreationDate": None, "Creator": None, "Producer": None}),
-        "png": _rendered(figure, "png", dpi, {"Software": None}),
+        "png": _small_png(_rendered(figure, "png", dpi, {"Software": None})),
         "csv": numbers.to_csv(index=False, na_rep="NaN", lineterminator="\n").encode(),
     }
     paths = [Path(folder) / f"{name}.{ending}" for ending in contents]
@@ -114,4 +121,21 @@ def _rendered(figure: Figure, kind: str, dpi: int, metadata: dict[str, None]) ->
     buffer = io.BytesIO()
     with paper_style():
         figure.savefig(buffer, format=kind, dpi=dpi, metadata=metadata)
+    return buffer.getvalue()
+
+
+def _round_photographs(figure: Figure) -> None:
+    for image in figure.findobj(AxesImage):
+        pixels = np.asarray(image.get_array())
+        if pixels.dtype == np.uint8 and pixels.ndim == 3:
+            image.set_data((np.round(pixels / _STEP) * _STEP).astype(np.uint8))
+
+
+def _small_png(content: bytes) -> bytes:
+    """Return a PNG without transparency, with a palette of 256 colours where nobody sees the difference."""
+    whole = Image.open(io.BytesIO(content)).convert("RGB")
+    few = whole.quantize(256, dither=Image.Dither.NONE)
+    difference = np.asarray(few.convert("RGB"), float) - np.asarray(whole, float)
+    buffer = io.BytesIO()
+    (few if np.square(difference).mean() <= _INVISIBLE**2 else whole).save(buffer, "PNG", optimize=True)
     return buffer.getvalue()
