@@ -2,7 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from robustlib.data.images import Pixels
 
@@ -64,4 +67,26 @@ class Model(Protocol):
 
     def describe(self) -> dict[str, str | int | float]:
         """Return what could change an answer: checkpoint, revision, fingerprint (SHA-256), processor, dtype, ..."""
+        ...
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What an answer came from."""
+
+    answer: Answer
+    """As the model answers without being asked to explain."""
+    map: NDArray[np.float32]
+    """rows x columns, a grid over the part of the image that the model sees: each patch's share of what speaks for the
+    answer, or, in a model of several networks, for the question. They sum to 1, or are all 0 where nothing does."""
+    captions: tuple[str, ...] = ()
+    """What a model that reads captions read; empty for others."""
+
+
+@runtime_checkable
+class Explainer(Protocol):
+    """A model that can tell what in an image its answers came from."""
+
+    def explain(self, prompts: Sequence[Prompt]) -> list[Explanation]:
+        """Explain the answers to a batch, in order; a batch explains as its prompts would one at a time."""
         ...

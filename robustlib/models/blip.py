@@ -9,9 +9,10 @@ from transformers import BlipForQuestionAnswering
 from transformers.models.blip.image_processing_pil_blip import BlipImageProcessorPil
 
 from robustlib.errors import UnknownNameError
-from robustlib.models.base import Answer, Prompt
-from robustlib.models.blip_network import log_likelihood, mend_cross_attention, read_questions
+from robustlib.models.base import Answer, Explanation, Prompt
+from robustlib.models.blip_network import log_likelihood, mend_cross_attention, read_questions, token_scores
 from robustlib.models.checkpoint import Checkpoint, distinct_images
+from robustlib.models.gradcam import as_map, gradcam
 from robustlib.models.staged import Staged
 from robustlib.models.written import answer_questions
 
@@ -70,6 +71,26 @@ class Blip(Staged):
         pixels, places, ids, mask = map(self._checkpoint.move, ready)
         states = read_questions(self._network, pixels, places, ids, mask)
         return answer_questions(self._decoder, prompts, [self._candidates(prompt) for prompt in prompts], states, mask)
+
+    def explain(self, prompts: Sequence[Prompt]) -> list[Explanation]:
+        """Explain a batch, in order: by what the question's words attend to in all layers of the encoder."""
+        if not prompts:
+            return []
+        pixels, places, ids, mask = map(self._checkpoint.move, self.prepare(prompts))
+        with torch.no_grad():
+            images = self._network.vision_model(pixels).last_hidden_state[places]
+        output = self._network.text_encoder(
+            ids, attention_mask=mask, encoder_hidden_states=images, output_attentions=True
+        )
+        states, candidates = output.last_hidden_state, [self._candidates(prompt) for prompt in prompts]
+        with torch.no_grad():
+            answers = answer_questions(self._decoder, prompts, candidates, states, mask)
+        given = self._checkpoint.move(torch.tensor([answer.status == "ok" for answer in answers]))
+        spelt = self._decoder.spell([answer.text for answer in answers])
+        scores = token_scores(self._network, states, mask, spelt) * given[:, None]
+        patches = gradcam(scores, output.cross_attentions, mask)[:, 1:]
+        columns = self._network.config.vision_config.image_size // self._network.config.vision_config.patch_size
+        return [Explanation(answer, as_map(own, columns)) for answer, own in zip(answers, patches, strict=True)]
 
     def describe(self) -> dict[str, str | int | float]:
         """Return what could change an answer."""

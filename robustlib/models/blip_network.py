@@ -55,6 +55,20 @@ def log_likelihood(network: BlipForQuestionAnswering, states: Tensor, mask: Tens
         For each answer the sum of the log-probabilities of its tokens after [DEC], in float32. The decoder's own loss
         would add up in half precision, and smooth the labels if the checkpoint was trained so.
     """
+    return summed_log_likelihood(_logits(network, states, mask, ids), ids, network.decoder_pad_token_id)
+
+
+def token_scores(network: BlipForQuestionAnswering, states: Tensor, mask: Tensor, ids: Tensor) -> Tensor:
+    """Return the logits of the answers' tokens after [DEC], answers x tokens, 0 where padded; see `log_likelihood`.
+
+    Their gradient does not vanish where an answer is almost certain, as that of the likelihood does.
+    """
+    asked = ids[:, 1:]
+    scores: Tensor = _logits(network, states, mask, ids)[:, :-1].gather(2, asked[..., None])[..., 0]
+    return scores * (asked != network.decoder_pad_token_id)
+
+
+def _logits(network: BlipForQuestionAnswering, states: Tensor, mask: Tensor, ids: Tensor) -> Tensor:
     decoder: Any = network.text_decoder
-    logits = decoder(ids, encoder_hidden_states=states, encoder_attention_mask=mask, use_cache=False).logits
-    return summed_log_likelihood(logits, ids, network.decoder_pad_token_id)
+    logits: Tensor = decoder(ids, encoder_hidden_states=states, encoder_attention_mask=mask, use_cache=False).logits
+    return logits

@@ -31,12 +31,20 @@ class Classifier(Staged):
     @torch.inference_mode()
     def run(self, prompts: Sequence[Prompt], ready: Any) -> list[Answer]:
         """Answer a batch, in order."""
-        rows = self.logits(ready).float().cpu()
-        return [self._vocabulary.choose(prompt, row) for prompt, row in zip(prompts, rows, strict=True)]
+        return self._choose(prompts, self.logits(ready))
 
     def describe(self) -> dict[str, str | int | float]:
         """Return what could change an answer."""
         return self._checkpoint.describe(decoding=f"argmax over {len(self._vocabulary.answers)} answers")
+
+    def _choose(self, prompts: Sequence[Prompt], logits: Tensor) -> list[Answer]:
+        rows = zip(prompts, logits.float().cpu(), strict=True)
+        return [self._vocabulary.choose(prompt, row) for prompt, row in rows]
+
+    def _scores(self, answers: Sequence[Answer], logits: Tensor) -> Tensor:
+        """Return the logits of the answers that were given."""
+        given = [place for place, answer in enumerate(answers) if answer.status == "ok"]
+        return logits[given, [self._vocabulary.label_of(answers[place].text) for place in given]]
 
     @abstractmethod
     def logits(self, ready: Any) -> Tensor:

@@ -17,7 +17,7 @@ def gradcam(scores: Tensor, attentions: Sequence[Tensor], words: Tensor) -> Tens
     """Return how much what each question looks at speaks for its answer.
 
     Args:
-        scores: one number for each question, before any softmax, which depends on that question alone.
+        scores: of the answers, before any softmax, each of which depends on its own question alone.
         attentions: what the scores were computed through, of each layer: questions x heads x readers x places.
         words: questions x readers, 1 for those that are words of the question, else 0.
 

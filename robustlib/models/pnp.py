@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from robustlib.errors import UnknownNameError
-from robustlib.models.base import Answer, Prompt
+from robustlib.models.base import Answer, Explanation, Prompt
 from robustlib.models.checkpoint import Checkpoint, distinct_images
 from robustlib.models.decoding import Sampler, prompt_digest
+from robustlib.models.gradcam import as_map
 from robustlib.models.pnp_captions import keep_new, write_captions
 from robustlib.models.pnp_parts import load_parts
 from robustlib.models.pnp_reader import write_context
@@ -111,9 +112,20 @@ class Pnp(Staged):
     @torch.no_grad()  # not inference_mode, whose tensors no gradient can go through
     def run(self, prompts: Sequence[Prompt], ready: Ready) -> list[Answer]:
         """Answer a batch, in order."""
-        states, mask = self._parts.reader.read(self._contexts(ready))
-        candidates = [prompt.options if self._mode == "rank" else () for prompt in prompts]
-        return answer_questions(self._parts.reader, prompts, candidates, states, mask)
+        return self._read(prompts, self._contexts(ready))
+
+    @torch.no_grad()
+    def explain(self, prompts: Sequence[Prompt]) -> list[Explanation]:
+        """Explain a batch, in order: by the matcher's relevance, and by the captions that were written by it."""
+        if not prompts:
+            return []
+        ready = self.prepare(prompts)
+        looked_at = self._relevance(ready)
+        captions = self._captions(ready, looked_at)
+        answers = self._read(prompts, self._write(ready, captions))
+        vision = self._parts.matcher.network.config.vision_config
+        maps = [as_map(own, vision.image_size // vision.patch_size) for own in looked_at]
+        return [Explanation(*one) for one in zip(answers, maps, map(tuple, captions), strict=True)]
 
     def describe(self) -> dict[str, str | int | float]:
         """Return what could change an answer; where the three networks differ, of one after the other."""
@@ -131,12 +143,19 @@ class Pnp(Staged):
 
     def _contexts(self, ready: Ready) -> list[list[str]]:
         """Return for each prompt what the reader reads."""
-        captions = self._captions(ready, self._relevance(ready))
+        return self._write(ready, self._captions(ready, self._relevance(ready)))
+
+    def _write(self, ready: Ready, captions: Sequence[Sequence[str]]) -> list[list[str]]:
         size = self._numbers.captions_per_context
         return [
             [write_context(question, own[start : start + size]) for start in range(0, max(len(own), 1), size)]
             for question, own in zip(ready.questions, captions, strict=True)
         ]
+
+    def _read(self, prompts: Sequence[Prompt], contexts: Sequence[Sequence[str]]) -> list[Answer]:
+        states, mask = self._parts.reader.read(contexts)
+        candidates = [prompt.options if self._mode == "rank" else () for prompt in prompts]
+        return answer_questions(self._parts.reader, prompts, candidates, states, mask)
 
     def _relevance(self, ready: Ready) -> Tensor:
         """Return the relevance of each patch, questions x patches."""

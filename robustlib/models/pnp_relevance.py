@@ -11,6 +11,7 @@ from torch.nn.functional import pad
 from transformers import BlipForImageTextRetrieval
 
 from robustlib.errors import InvalidValueError
+from robustlib.models.gradcam import gradcam
 
 FLOOR = 1e-3
 """What every patch weighs besides its relevance, as a share of the mean relevance. Without it, fewer relevant patches
@@ -50,11 +51,8 @@ def relevance(network: BlipForImageTextRetrieval, layer: int, images: Tensor, id
         output = network.text_encoder(ids, attention_mask=mask, encoder_hidden_states=images, output_attentions=True)
         attention = output.cross_attentions[layer]
         match = network.itm_head(output.last_hidden_state[:, 0])[:, 1]
-        (gradient,) = torch.autograd.grad(match.sum(), attention)
-    by_token = (attention.detach() * gradient.relu())[..., 1:].float().mean(1)
-    words = pad(mask[:, 2:], (1, 1))[..., None]  # neither [ENC] nor [SEP]
-    summed: Tensor = (by_token * words).sum(1)
-    return summed / words.sum(1).clamp(min=1)
+        words = pad(mask[:, 2:], (1, 1))  # neither [ENC] nor [SEP]
+        return gradcam(match, [attention], words)[:, 1:]
 
 
 def draw_patches(relevance: Tensor, noise: Tensor, count: int) -> Tensor:

@@ -40,6 +40,10 @@ class Vocabulary:
         self.answers = [labels[label] for label in range(len(labels))]
         self._label_of = {_key(answer): label for label, answer in enumerate(self.answers)}
 
+    def label_of(self, answer: str) -> int:
+        """Return the place of an answer in the list."""
+        return self._label_of[_key(answer)]
+
     def choose(self, prompt: Prompt, logits: Tensor) -> Answer:
         """Answer a prompt, given one logit per answer of the list."""
         if not prompt.options:

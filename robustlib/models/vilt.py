@@ -2,12 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import interpolate
+from torch.nn.functional import interpolate, pad
 from torch.nn.utils.rnn import pad_sequence
 from transformers import ViltForQuestionAnswering
 from transformers.models.vilt.image_processing_pil_vilt import (
@@ -18,9 +18,10 @@ from transformers.models.vilt.image_processing_pil_vilt import (
 from transformers.models.vilt.modeling_vilt import ViltEmbeddings
 
 from robustlib.data.images import Pixels
-from robustlib.models.base import Prompt
+from robustlib.models.base import Explanation, Prompt
 from robustlib.models.checkpoint import Checkpoint, distinct_images
 from robustlib.models.classifier import Classifier
+from robustlib.models.gradcam import as_map, gradcam
 
 
 class Ready(NamedTuple):
@@ -68,17 +69,37 @@ class Vilt(Classifier):
 
     def logits(self, ready: Ready) -> Tensor:
         """Return prompts x vocabulary."""
+        logits: Tensor = self._read(ready).logits
+        return logits
+
+    def explain(self, prompts: Sequence[Prompt]) -> list[Explanation]:
+        """Explain a batch, in order: by what the question's words attend to in all layers."""
+        if not prompts:
+            return []
+        ready = self.prepare(prompts)
+        output = self._read(ready, output_attentions=True)
+        answers = self._choose(prompts, output.logits.detach())
+        length, total = ready.ids.shape[1], output.attentions[0].shape[-1]
+        words = self._checkpoint.move(pad(ready.mask, (0, total - length)))
+        patches = gradcam(self._scores(answers, output.logits), output.attentions, words)[:, length + 1 :]
+        side = self._config.patch_size
+        grids = [(pixels.shape[2] // side, pixels.shape[3] // side) for pixels in ready.pixels for _ in pixels]
+        maps = zip(answers, patches, (grids[row] for row in ready.rows.tolist()), strict=True)
+        return [Explanation(answer, as_map(own[: rows * columns], columns)) for answer, own, (rows, columns) in maps]
+
+    def _read(self, ready: Ready, **wanted: bool) -> Any:
+        """Return the network's output, with what is wanted besides."""
         move, network = self._checkpoint.move, self._checkpoint.network
         embedded = [embed_images(network.vilt.embeddings, move(pixels)) for pixels in ready.pixels]
         rows = [row for group in embedded for row in group]
         real = [torch.ones(len(row), dtype=torch.long) for row in rows]
-        logits: Tensor = network(
+        return network(
             input_ids=move(ready.ids),
             attention_mask=move(ready.mask),
             image_embeds=pad_sequence(rows, batch_first=True)[ready.rows],
             pixel_mask=move(pad_sequence(real, batch_first=True)[ready.rows]),
-        ).logits
-        return logits
+            **wanted,
+        )
 
     @property
     def _widest(self) -> int:
