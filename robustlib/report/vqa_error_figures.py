@@ -49,7 +49,7 @@ def plot_kinds(kinds: pd.DataFrame) -> Figure:
         for axes, block in zip(panels, blocks, strict=True):
             left = np.zeros(len(block))
             for kind, colour in zip(block, colours(len(block.columns)), strict=True):
-                axes.barh(range(len(block)), block[kind], 0.8, left, color=colour, label=kind.replace("_", " "))
+                axes.barh(range(len(block)), block[kind], 0.8, left, color=colour, label=str(kind).replace("_", " "))
                 left += block[kind].to_numpy()
             names = [label_of(name) if axes is panels[-1] else name for name, _ in block.index]
             axes.set_yticks(range(len(block)), names)
@@ -76,7 +76,7 @@ def plot_colour_bias(bias: pd.DataFrame) -> Figure:
                 ends = np.abs(rows[[f"{share}_low", f"{share}_high"]].to_numpy().T - rows[share].to_numpy())
                 places = np.arange(len(models)) + 0.22 * (number - (len(conditions) - 1) / 2)
                 style = {"fmt": MARKERS[number], "color": colour, "elinewidth": 1}
-                axes.errorbar(rows[share], places, xerr=ends, label=CONDITION_LABELS.get(condition, condition), **style)
+                axes.errorbar(rows[share], places, xerr=ends, label=CONDITION_LABELS[condition], **style)
             axes.set(xlim=(-0.06, 1.06), xticks=(0, 0.25, 0.5, 0.75, 1), xlabel="Share of answers", title=label)
             axes.xaxis.set_major_formatter(PercentFormatter(1))
             axes.grid(axis="x")

@@ -147,19 +147,20 @@ def error_reading(evidence: ErrorEvidence) -> str:
     """Return a Markdown list of what stands out."""
     corruptions = count_kinds(evidence.answers, ["corruption"]).set_index("corruption")
     total = corruptions[["answers", "turned_wrong", *KINDS]].sum()
-    commonest = total[list(KINDS)].idxmax()
     sentences = [
         f"Of {total['answers']:,} answers that were right on the clean image, {total['turned_wrong']:,} "
-        f"({_percent(total['turned_wrong'] / total['answers'])}) turned wrong. The commonest kind of error is "
-        f"{commonest} ({_percent(total[commonest] / max(total['turned_wrong'], 1))})."
+        f"({_percent(total['turned_wrong'] / total['answers'])}) turned wrong."
     ]
     for kind in (kind for kind in KINDS if total[kind]):
-        share = corruptions[f"{kind}_share"]
-        sentences.append(f"Largest share of {kind}: {_percent(share.max())} under {label_of(share.idxmax())}.")
+        share, of_all = corruptions[f"{kind}_share"], total[kind] / total["turned_wrong"]
+        sentences.append(
+            f"{kind.replace('_', ' ').capitalize()}: {_percent(of_all)} of these; most under "
+            f"{label_of(str(share.idxmax()))}, {_percent(share.max())}."
+        )
     for condition, rows in evidence.bias[evidence.bias["condition"] != "clean"].groupby("condition", sort=False):
         share = rows.set_index("model")["chromatic"]
         sentences.append(
-            f"{CONDITION_LABELS.get(condition, condition)} images: from {_percent(share.min())} ({share.idxmin()}) to "
+            f"{CONDITION_LABELS[str(condition)]} images: from {_percent(share.min())} ({share.idxmin()}) to "
             f"{_percent(share.max())} ({share.idxmax()}) of the answers to colour questions name a chromatic colour."
         )
     return "\n".join(f"- {sentence}" for sentence in sentences)

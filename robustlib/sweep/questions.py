@@ -1,6 +1,7 @@
 """The questions of a finished sweep, loaded again, as the predictions do not hold their words."""
 
 from pathlib import Path
+from typing import Any
 
 from robustlib.data import Dataset
 from robustlib.sweep.plan import load_choice
@@ -20,7 +21,9 @@ def load_asked(out: str | Path) -> list[Dataset]:
         RobustlibError: the files of a data set cannot be read.
     """
     manifest = read_manifest(out)
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in manifest["profile"].items()}
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in manifest["profile"].items()
+    }
     values["datasets"] = tuple(DatasetChoice(**choice) for choice in values["datasets"])
     values["models"] = tuple(ModelChoice(**choice) for choice in values["models"])
     profile = Profile(**values)
