@@ -6,10 +6,12 @@ A cell that is missing, or that was asked fewer questions than another, would qu
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from robustlib.errors import InvalidValueError
 from robustlib.metrics.arrays import LEVELS, Array, levels_array, model_names
+from robustlib.metrics.checks import require_columns, require_one_source
 
 _CELL = ["model", "corruption", "severity"]
 
@@ -58,19 +60,11 @@ def accuracy_cube(predictions: pd.DataFrame, suite: str = "vqa_bench") -> Accura
     if not len(corruptions):
         known = sorted(set(predictions["suite"]) - {""})
         raise InvalidValueError(f"The predictions hold no corruption of suite {suite!r}; they hold {known or 'none'}.")
-    asked = rows["question_id"].nunique()
-    cells = rows.groupby(_CELL, sort=False)["score"].agg(["mean", "size"])
-    clean = cells[cells.index.get_level_values("corruption") == "clean"].droplevel("corruption")
-    everywhere = pd.concat([clean.assign(corruption=name) for name in corruptions])
-    cells = pd.concat([cells, everywhere.set_index("corruption", append=True).reorder_levels(_CELL)])
-    short = cells.index[cells["size"] < asked]
-    if len(short):
-        raise InvalidValueError(
-            f"{_cell_name(short[0])} has {cells.loc[short[0], 'size']} of the {asked} questions; "
-            "every model must answer all of them under every condition."
-        )
-    means = cells["mean"].rename("accuracy").reset_index()
-    return cube_of_accuracies(means, asked, list(models), list(corruptions))
+    _check_complete(rows)
+    means = rows.groupby(_CELL, sort=False)["score"].mean().rename("accuracy").reset_index()
+    clean = means[means["corruption"] == "clean"]
+    everywhere = pd.concat([means, *(clean.assign(corruption=name) for name in corruptions)])
+    return cube_of_accuracies(everywhere, rows["question_id"].nunique(), list(models), list(corruptions))
 
 
 def cube_of_accuracies(
@@ -98,26 +92,33 @@ def cube_of_accuracies(
 
 def _rows_of(predictions: pd.DataFrame, suite: str) -> pd.DataFrame:
     needed = ["model", "dataset", "split", "question_id", "suite", "family", "variant", "severity", "score"]
-    absent = [name for name in needed if name not in predictions.columns]
-    if absent:
-        raise InvalidValueError(f"The predictions lack the columns {absent}; they have {list(predictions.columns)}.")
+    require_columns(predictions, needed)
     corrupted = (predictions["family"] == "corruption") & (predictions["suite"] == suite)
     rows = predictions.loc[(predictions["family"] == "clean") | corrupted, needed].rename(
         columns={"variant": "corruption"}
     )
-    sources = rows[["dataset", "split"]].drop_duplicates()
-    if len(sources) != 1:
-        names = sorted(f"{dataset}/{split}" for dataset, split in sources.itertuples(index=False))
-        raise InvalidValueError(f"Accuracies must come from one data set and split, got {names or 'no row at all'}.")
+    require_one_source(rows)
     wrong = rows.loc[~rows["score"].between(0, 1)]
     if len(wrong):
         cell, score = tuple(wrong[_CELL].iloc[0]), wrong["score"].iloc[0]
         raise InvalidValueError(f"A score must lie in [0, 1], got {score} for {_cell_name(cell)}.")
-    twice = rows.loc[rows.duplicated([*_CELL, "question_id"])]
-    if len(twice):
-        cell, question = tuple(twice[_CELL].iloc[0]), twice["question_id"].iloc[0]
-        raise InvalidValueError(f"Question {question!r} stands twice in {_cell_name(cell)}.")
     return rows
+
+
+def _check_complete(rows: pd.DataFrame) -> None:
+    """Raise InvalidValueError unless every cell that is there has every question once."""
+    number = rows.groupby(_CELL, sort=False).ngroup().to_numpy()
+    question, ids = pd.factorize(rows["question_id"])
+    times = np.bincount(number * len(ids) + question, minlength=(number.max() + 1) * len(ids)).reshape(-1, len(ids))
+    for cell, asked in np.argwhere(times > 1):
+        name = _cell_name(tuple(rows.loc[number == cell, _CELL].iloc[0]))
+        raise InvalidValueError(f"Question {ids[asked]!r} stands twice in {name}.")
+    for cell in np.flatnonzero((times == 0).any(axis=1)):
+        name = _cell_name(tuple(rows.loc[number == cell, _CELL].iloc[0]))
+        raise InvalidValueError(
+            f"{name} has {times[cell].sum()} of the {len(ids)} questions; "
+            "every model must answer all of them under every condition."
+        )
 
 
 def _cell_name(cell: tuple[object, ...]) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from robustlib.errors import InvalidValueError
 from robustlib.metrics.arrays import Array
 from robustlib.metrics.calibration import checked_shares
+from robustlib.metrics.checks import require_columns
 from robustlib.scoring.vqa import normalise_answer
 
 Integers = NDArray[np.intp]
@@ -113,9 +114,7 @@ def evaluations(predictions: pd.DataFrame, families: Sequence[str]) -> Iterator[
         InvalidValueError: a column is missing, a row stands twice, a source question has no clean row, or a row is not
             consistent in itself: its score, or what it says of its options.
     """
-    missing = [name for name in _COLUMNS if name not in predictions.columns]
-    if missing:
-        raise InvalidValueError(f"The predictions lack {', '.join(missing)}; they have {list(predictions.columns)}.")
+    require_columns(predictions, _COLUMNS)
     wanted = predictions[predictions["family"].isin([CLEAN, *families])]
     for key, frame in wanted.groupby(["model", "dataset", "split"], sort=True):
         model, dataset, split = map(str, key)

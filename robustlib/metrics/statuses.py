@@ -26,7 +26,5 @@ def count_statuses(statuses: pd.Series, groups: Sequence[pd.Series]) -> pd.DataF
     unknown = statuses[~statuses.isin(STATUSES)]
     if len(unknown):
         raise InvalidValueError(f"A status must be one of {', '.join(STATUSES)}, got {unknown.iloc[0]!r}.")
-    counts = pd.crosstab(list(groups), statuses)
-    total = counts.sum(axis=1)
-    shares = counts.div(total, axis=0).reindex(columns=list(STATUSES), fill_value=0.0)
-    return total.rename("rows").to_frame().join(shares)
+    grouped = pd.DataFrame({status: statuses == status for status in STATUSES}).groupby(list(groups))
+    return grouped.size().rename("rows").to_frame().join(grouped.mean())

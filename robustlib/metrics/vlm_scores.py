@@ -5,6 +5,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from robustlib.errors import InvalidValueError
+from robustlib.metrics.checks import require_columns, require_one_source
 from robustlib.metrics.configurations import SUITE, configurations
 from robustlib.metrics.rates import BASELINES, BenchScores
 from robustlib.metrics.statuses import STATUSES, count_statuses
@@ -74,6 +75,7 @@ def status_shares_by_condition(predictions: pd.DataFrame) -> pd.DataFrame:
     rows = _rows_of(predictions, "status")
     table = count_statuses(rows["status"], [rows["model"], rows["condition"]]).reset_index()
     percent = {status: 100 * table[status] for status in STATUSES}
+    table = table.astype({"model": str})
     return table.assign(condition=table["condition"].map(dict(enumerate(_conditions()))), **percent)
 
 
@@ -84,15 +86,10 @@ def _conditions() -> list[str]:
 def _rows_of(predictions: pd.DataFrame, value: str) -> pd.DataFrame:
     """Return the rows of this benchmark, with one column of values and the place of their condition among the 135."""
     columns = [*_SOURCE, *_CONDITION, value]
-    absent = [name for name in columns if name not in predictions.columns]
-    if absent:
-        raise InvalidValueError(f"The predictions lack the columns {absent}; they have {list(predictions.columns)}.")
+    require_columns(predictions, columns)
     condition = _condition_of(predictions)
     rows = predictions.loc[condition >= 0, columns].assign(condition=condition[condition >= 0])
-    sources = rows[["dataset", "split"]].drop_duplicates()
-    if len(sources) != 1:
-        names = sorted(f"{dataset}/{split}" for dataset, split in sources.itertuples(index=False))
-        raise InvalidValueError(f"The scores must come from one data set and split, got {names or 'no row at all'}.")
+    require_one_source(rows)
     return rows
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from robustlib.errors import InvalidValueError
+from robustlib.metrics.checks import require_columns
 from robustlib.metrics.cube import AccuracyCube
 from robustlib.metrics.statuses import count_statuses
 from robustlib.metrics.vqa_bench import (
@@ -64,9 +64,8 @@ def status_shares(predictions: pd.DataFrame) -> pd.DataFrame:
         Columns ``model``, ``images`` ("clean" or "corrupted"), ``rows``, then one share in [0, 1] per status.
 
     Raises:
-        InvalidValueError: the column ``status`` is missing, or holds an unknown one.
+        InvalidValueError: the column ``model``, ``family`` or ``status`` is missing, or a status is unknown.
     """
-    if "status" not in predictions.columns:
-        raise InvalidValueError(f"The predictions lack the column 'status'; they have {list(predictions.columns)}.")
+    require_columns(predictions, ["model", "family", "status"])
     images = predictions["family"].eq("clean").map({True: "clean", False: "corrupted"}).rename("images")
-    return count_statuses(predictions["status"], [predictions["model"], images]).reset_index()
+    return count_statuses(predictions["status"], [predictions["model"], images]).reset_index().astype({"model": str})

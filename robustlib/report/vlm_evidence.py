@@ -25,7 +25,7 @@ from robustlib.metrics.vlm_robustbench import (
 )
 from robustlib.metrics.vlm_scores import bench_scores, status_shares_by_condition
 from robustlib.report.vlm_models import describe_models, main_models, name_models
-from robustlib.sweep.store import read_manifest, read_predictions
+from robustlib.sweep.store import read_coded_predictions, read_manifest
 
 _SOURCE = ["dataset", "split"]
 _COLUMNS = ["model", *_SOURCE, "question_id", "image_id", "category", "suite", "family", "variant", "severity"]
@@ -71,7 +71,7 @@ def load_evidence(
         InvalidValueError: the predictions lack a condition or question.
         UnknownNameError: a family is given to a model that the sweep does not have.
     """
-    predictions = read_predictions(source, [*_COLUMNS, "status", "score"])
+    predictions = read_coded_predictions(source, [*_COLUMNS, "status", "score"])
     about = describe_models(read_manifest(source)["models"], families or {})
     return evidence_of(source, predictions, about, resamples, seed)
 

@@ -150,5 +150,5 @@ def test_statuses_are_counted_apart_for_clean_and_corrupted_images(predictions: 
     assert shares.loc[("pocket/vilt", "clean"), "no_answer"] == 1 / QUESTIONS
     assert shares.loc[("pocket/vilt", "corrupted"), "ok"] == 1
     assert shares.loc[("pocket/blip", "corrupted"), "rows"] == 3 * 5 * QUESTIONS
-    with pytest.raises(InvalidValueError, match="lack the column 'status'"):
+    with pytest.raises(InvalidValueError, match=r"lack the columns \['status'\]"):
         status_shares(predictions.drop(columns="status"))

@@ -207,7 +207,7 @@ def _wrong_logits(frame: pd.DataFrame) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda frame: frame.drop(columns=["order", "target"]), "lack order, target"),
+        (lambda frame: frame.drop(columns=["order", "target"]), r"lack the columns \['order', 'target'\]"),
         (lambda frame: pd.concat([frame, frame[-1:]]), "toy on toys/test stand twice"),
         (_without_clean, r"2 answers of toy on toys/test have no clean answer .* family text_only .* question 'q03'"),
         (_wrong_logits, "Question q00 has 2 options by its order, but has so many logits: 5"),
