@@ -65,7 +65,7 @@ def token_scores(network: BlipForQuestionAnswering, states: Tensor, mask: Tensor
     """
     asked = ids[:, 1:]
     scores: Tensor = _logits(network, states, mask, ids)[:, :-1].gather(2, asked[..., None])[..., 0]
-    return scores * (asked != network.decoder_pad_token_id)
+    return scores.masked_fill(asked == network.decoder_pad_token_id, 0)
 
 
 def _logits(network: BlipForQuestionAnswering, states: Tensor, mask: Tensor, ids: Tensor) -> Tensor:

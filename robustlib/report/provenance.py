@@ -8,6 +8,7 @@ from typing import Any
 from robustlib.corruptions.catalogue import SEVERITIES
 from robustlib.data.published import PUBLISHED, published_paths
 from robustlib.errors import InvalidValueError
+from robustlib.sweep.explanations import EXPLANATIONS
 from robustlib.sweep.held_out import HELD_OUT
 from robustlib.sweep.invariance import INVARIANCE
 from robustlib.sweep.store import MANIFEST, file_hash, read_manifest, write_record
@@ -60,6 +61,6 @@ def _describe_source(source: str) -> dict[str, Any]:
         "manifest_sha256": file_hash(folder / MANIFEST),
         "shards": {shard["path"]: shard["sha256"] for shard in manifest["shards"]},
     }
-    beside = [folder / HELD_OUT / MANIFEST, folder / INVARIANCE]
+    beside = [folder / HELD_OUT / MANIFEST, folder / INVARIANCE, folder / EXPLANATIONS]
     found = {path.relative_to(folder).as_posix(): file_hash(path) for path in beside if path.exists()}
     return record | ({"beside": found} if found else {})
