@@ -18,7 +18,8 @@ def gradcam(scores: Tensor, attentions: Sequence[Tensor], words: Tensor) -> Tens
 
     Args:
         scores: of the answers, before any softmax, each of which depends on its own question alone.
-        attentions: what the scores were computed through, of each layer: questions x heads x readers x places.
+        attentions: what the scores were computed through, of each layer: questions x heads x readers x places. Where
+            later readers do not matter any more, a layer may lack them.
         words: questions x readers, 1 for those that are words of the question, else 0.
 
     Returns:
@@ -27,12 +28,10 @@ def gradcam(scores: Tensor, attentions: Sequence[Tensor], words: Tensor) -> Tens
     """
     gradients = torch.autograd.grad(scores.sum(), attentions)
     by_layer = [
-        (attention.detach() * gradient.relu()).float().mean(1)
+        ((attention.detach() * gradient.relu()).float().mean(1) * words[:, : attention.shape[2], None]).sum(1)
         for attention, gradient in zip(attentions, gradients, strict=True)
     ]
-    by_word = torch.stack(by_layer).mean(0) * words[..., None]
-    mean: Tensor = by_word.sum(1) / words.sum(1, keepdim=True).clamp(min=1)
-    return mean
+    return torch.stack(by_layer).mean(0) / words.sum(1, keepdim=True).clamp(min=1)
 
 
 def as_map(evidence: Tensor, columns: int) -> NDArray[np.float32]:

@@ -6,9 +6,10 @@ from torch import Tensor
 from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 
 from robustlib.errors import RobustlibError
-from robustlib.models.base import Prompt
+from robustlib.models.base import Explanation, Prompt
 from robustlib.models.checkpoint import Checkpoint, distinct_images
 from robustlib.models.classifier import Classifier
+from robustlib.models.gradcam import as_map, gradcam
 from robustlib.models.vle_network import VleForQuestionAnswering
 
 CONVERT = (
@@ -55,6 +56,17 @@ class Vle(Classifier):
         """Return the pixels of the different images, for each prompt the place of its own, token ids and mask."""
         images, places = distinct_images(prompts, self._config.vision_config.image_size)
         return self._checkpoint.pixel_values(images), places, *self._checkpoint.tokens([one.text for one in prompts])
+
+    def explain(self, prompts: Sequence[Prompt]) -> list[Explanation]:
+        """Explain a batch, in order: by what the question's words attend to in all co-attention layers."""
+        if not prompts:
+            return []
+        ready, seen = [self._checkpoint.move(values) for values in self.prepare(prompts)], list[Tensor]()
+        logits = self._checkpoint.network(*ready, seen)
+        answers = self._choose(prompts, logits.detach())
+        patches = gradcam(self._scores(answers, logits), seen, ready[-1])[:, 1:]
+        columns = self._config.vision_config.image_size // self._config.vision_config.patch_size
+        return [Explanation(answer, as_map(own, columns)) for answer, own in zip(answers, patches, strict=True)]
 
     def logits(self, ready: tuple[Tensor, ...]) -> Tensor:
         """Return prompts x vocabulary."""

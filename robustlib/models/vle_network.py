@@ -53,14 +53,21 @@ class Attention(nn.Module):
         self.self = nn.ModuleDict({name: nn.Linear(size, size) for name in ("query", "key", "value")})
         self.output = _output(config, size)
 
-    def forward(self, states: Tensor, memory: Tensor, mask: Tensor | None) -> Tensor:
-        """Let `states`, batch x n x hidden, read `memory`, batch x m x hidden, where `mask` (batch x 1 x 1 x m) is."""
+    def forward(self, states: Tensor, memory: Tensor, mask: Tensor | None, seen: list[Tensor] | None = None) -> Tensor:
+        """Let `states`, batch x n x hidden, read `memory`, batch x m x hidden, where `mask` (batch x 1 x 1 x m) is.
+
+        The attention is appended to `seen`, batch x heads x n x m, if that is given; it is then without mask.
+        """
         query, key, value = (
             project(source).unflatten(2, (self.heads, -1)).transpose(1, 2)
             for project, source in zip(self.self.values(), (states, memory, memory), strict=True)
         )
-        read = scaled_dot_product_attention(query, key, value, mask).transpose(1, 2).flatten(2)
-        return _add_and_norm(self.output, read, states)
+        if seen is None:
+            read = scaled_dot_product_attention(query, key, value, mask)
+        else:
+            seen.append((query @ key.mT / query.shape[-1] ** 0.5).softmax(-1))
+            read = seen[-1] @ value
+        return _add_and_norm(self.output, read.transpose(1, 2).flatten(2), states)
 
 
 class CrossLayer(nn.Module):
@@ -73,12 +80,12 @@ class CrossLayer(nn.Module):
         self.intermediate = nn.ModuleDict({"dense": nn.Linear(config.hidden_size, config.intermediate_size)})
         self.output = _output(config, config.intermediate_size)
 
-    def forward(self, states: Tensor, other: Tensor, mask: Tensor | None) -> Tensor:
+    def forward(self, states: Tensor, other: Tensor, mask: Tensor | None, seen: list[Tensor] | None = None) -> Tensor:
         """Return new states for `states`, which have read their own stream by `attention`.
 
         That step is the caller's, for in the first layer questions about one image share it.
         """
-        states = self.crossattention(states, other, mask)
+        states = self.crossattention(states, other, mask, seen)
         return _add_and_norm(self.output, gelu(self.intermediate["dense"](states)), states)
 
 
@@ -98,7 +105,9 @@ class VleModel(nn.Module):
         self.cross_modal_text_pooler = nn.ModuleDict({"dense": nn.Linear(size, size)})
         self.cross_modal_image_pooler = nn.ModuleDict({"dense": nn.Linear(size, size)})
 
-    def forward(self, pixels: Tensor, places: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+    def forward(
+        self, pixels: Tensor, places: Tensor, ids: Tensor, mask: Tensor, seen: list[Tensor] | None = None
+    ) -> Tensor:
         """Return what the two streams' first tokens hold in the end, questions x 2 hidden."""
         text = self.text_projection_layer(self.text_model(ids, mask).last_hidden_state)
         text = text + self.token_type_embeddings.weight[TEXT]
@@ -112,7 +121,7 @@ class VleModel(nn.Module):
             own_image = image_layer.attention(image[:, asked], image, None)
             if depth == 1:
                 own_image, image = own_image[places], image[places]
-            text, image = text_layer(own_text, image, None), image_layer(own_image, text, heed)
+            text, image = text_layer(own_text, image, None, seen), image_layer(own_image, text, heed)
         pooled = (
             self.cross_modal_text_pooler["dense"](text[:, 0]),
             self.cross_modal_image_pooler["dense"](image[:, 0]),
@@ -139,7 +148,9 @@ class VleForQuestionAnswering(PreTrainedModel):  # type: ignore[no-untyped-call]
         )
         self.post_init()  # type: ignore[no-untyped-call]  # as above
 
-    def forward(self, pixels: Tensor, places: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+    def forward(
+        self, pixels: Tensor, places: Tensor, ids: Tensor, mask: Tensor, seen: list[Tensor] | None = None
+    ) -> Tensor:
         """Score the answers to questions about images.
 
         Args:
@@ -147,11 +158,13 @@ class VleForQuestionAnswering(PreTrainedModel):  # type: ignore[no-untyped-call]
             places: for each question the index of its image.
             ids: questions x tokens.
             mask: the same shape, 0 where padded.
+            seen: what each layer's words attend to in the image is appended here: questions x heads x tokens x
+                (1 + patches), of the last layer only for the first token.
 
         Returns:
             Logits, questions x answers.
         """
-        logits: Tensor = self.vqa_classifier(self.vle(pixels, places, ids, mask))
+        logits: Tensor = self.vqa_classifier(self.vle(pixels, places, ids, mask, seen))
         return logits
 
 

@@ -16,7 +16,7 @@ from robustlib.models.base import Explainer, Explanation
 from robustlib.models.chat import Chat
 from robustlib.models.gradcam import as_map, gradcam
 
-NAMES = ["vilt", "blip", "blip_free", "pnp"]
+NAMES = ["vilt", "vle", "blip", "blip_free", "pnp"]
 PATCHES = 64
 """Of 8 x 8 pixels each, in a picture of easy-VQA as the pocket models see it."""
 
@@ -70,7 +70,7 @@ def test_the_grid_follows_the_image_where_the_model_does(checkpoints: dict[str, 
     assert tall.shape[0] > tall.shape[1]
 
 
-@pytest.mark.parametrize("name", ["vilt", "blip"])
+@pytest.mark.parametrize("name", ["vilt", "vle", "blip"])
 def test_no_answer_has_no_evidence(name: str, checkpoints: dict[str, str], prompts: list[Prompt]) -> None:
     model: Any = load_model(checkpoints[name])
     none, some = model.explain([replace(prompts[0], options=("zebra", "xylophone")), prompts[0]])
@@ -121,8 +121,9 @@ def fall(model: Any, prompts: list[Prompt], found: list[Explanation], order: lis
     return np.ravel(np.take_along_axis(shares[0] - shares[1], chosen, axis=1))
 
 
-@pytest.mark.parametrize("name", ["vilt", "blip", "pnp"])
-def test_what_the_map_points_to_is_the_shape_and_moves_the_answer(name: str, asked: list[Prompt]) -> None:
+@pytest.mark.parametrize(("name", "least"), [("vilt", 0.9), ("blip", 0.9), ("pnp", 0.9), ("vle", 0.7)])
+def test_what_the_map_points_to_is_the_shape_and_moves_the_answer(name: str, least: float, asked: list[Prompt]) -> None:
+    """VLE tells less: half of what it answers from is its image stream, which the map does not follow."""
     model: Any = load_model(f"pocket/{name}")
     found = model.explain(asked)
     maps = np.array([one.map.ravel() for one in found])
@@ -130,8 +131,8 @@ def test_what_the_map_points_to_is_the_shape_and_moves_the_answer(name: str, ask
     cover = np.array([shape_cover(prompt.image) for prompt in asked if prompt.image is not None])
     share = (maps * cover).sum(axis=1)
     assert share.mean() > 2 * cover.mean()
-    assert (share > cover.mean(axis=1)).mean() > 0.9
-    assert cover[np.arange(len(maps)), maps.argmax(axis=1)].mean() > 0.9  # the pointing game
+    assert (share > cover.mean(axis=1)).mean() > least
+    assert cover[np.arange(len(maps)), maps.argmax(axis=1)].mean() > least  # the pointing game
     draw = np.random.default_rng(0)
     relevant = fall(model, asked, found, list(maps.argsort(axis=1)[:, ::-1]))
     random = fall(model, asked, found, [draw.permutation(PATCHES) for _ in asked])
