@@ -1,8 +1,11 @@
 """The commands: each is one function that registers its own parser. A new one needs a place in `COMMANDS`, no more."""
 
+import os
 import re
+import signal
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from robustlib.cli_models import fill_ask, print_models
@@ -50,6 +53,7 @@ def add_sweep(commands: "Commands") -> None:
     parser.add_argument(
         "--skip-bad", action="store_true", help="leave out bad rows of data files; they are listed in OUT"
     )
+    parser.add_argument("--retry-failed", action="store_true", help="also ask again where an answer failed")
     parser.set_defaults(run=_sweep)
 
 
@@ -159,15 +163,40 @@ def _sweep(arguments: Namespace) -> None:
 
     profile = load_profile(arguments.profile)
     profile = replace(profile, skip_bad=profile.skip_bad or arguments.skip_bad)
-    print(run_sweep(profile, arguments.out, arguments.engine, arguments.workers))
+    with _stopping_at_once():
+        print(run_sweep(profile, arguments.out, arguments.engine, arguments.workers, arguments.retry_failed))
+
+
+@contextmanager
+def _stopping_at_once() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM end the process there and then; Python would first wait for what its threads are at."""
+    before = {number: signal.signal(number, _stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _stop(number: int, _frame: object) -> None:
+    os.write(2, b"\nrobustlib: interrupted; the same command goes on from here\n")  # a print may be under way
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
 
 
 def _status(arguments: Namespace) -> None:
+    from robustlib.cli_plan import duration
     from robustlib.sweep import sweep_status
 
     status = sweep_status(arguments.out)
+    rate, left = status.shards_per_minute, status.seconds_left
     print(f"shards:  {status.done} done ({status.failed} with failed answers), {status.remaining} remaining")
     print("answers:", ", ".join(f"{count} {name}" for name, count in sorted(status.statuses.items())) or "none")
+    print("running:", status.process or "no")
+    print("rate:   ", "n/a" if rate is None else f"{rate:.3g} shards a minute")
+    print("left:   ", "n/a" if left is None else duration(left))
+    for path in status.damaged:
+        print(f"damaged: {path}, to be made again")
 
 
 def _report(arguments: Namespace) -> None:

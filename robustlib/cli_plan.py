@@ -50,9 +50,9 @@ def _lines(found: "Forecast", models: int) -> "Iterator[str]":
     if found.asked:
         yield f"disk:       about {_size(found.bytes)}{rest}"
     if found.timings:
-        at_best = _duration(found.seconds / found.workers)
+        at_best = duration(found.seconds / found.workers)
         yield (
-            f"time:       about {_duration(found.seconds)} in one thread{rest}, pictures included; at best {at_best} "
+            f"time:       about {duration(found.seconds)} in one thread{rest}, pictures included; at best {at_best} "
             f"with the {found.workers} cores of this machine"
         )
 
@@ -71,18 +71,19 @@ def _asked(asked: "Asked") -> str:
     skipped = f"; {asked.skipped:,} bad rows are left out" if asked.skipped else ""
     return (
         f"{asked.questions:,} questions on {asked.images:,} images, shown as {about}{asked.pictures:,} pictures "
-        f"(made in {_duration(asked.seconds)}); {about}{asked.rows:,} rows a model{skipped}"
+        f"(made in {duration(asked.seconds)}); {about}{asked.rows:,} rows a model{skipped}"
     )
 
 
 def _timed(timing: "Timing", rows: int) -> str:
     return (
-        f"{_duration(timing.seconds * rows)}, at {_plain(timing.seconds * _UNIT, 3)} ms a question "
+        f"{duration(timing.seconds * rows)}, at {_plain(timing.seconds * _UNIT, 3)} ms a question "
         f"(timed once, in a call of {timing.batch} clean questions)"
     )
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Return seconds as people read them: "12 s", "0:01:30" or "1 day, 3:46:40"."""
     if seconds < _SHORT:
         return f"{_plain(seconds, 2)} s"
     return str(timedelta(seconds=round(seconds)))

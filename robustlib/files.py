@@ -11,7 +11,7 @@ def write_atomically(path: Path, content: bytes) -> None:
     A process that is killed on the way leaves the old file, or none, and never half of the new one.
 
     Raises:
-        OSError: the folder cannot be made or written.
+        OSError: the folder cannot be made or written, or the disk is full; the message names the file.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
@@ -22,6 +22,7 @@ def write_atomically(path: Path, content: bytes) -> None:
             os.fsync(stream.fileno())
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
-    except BaseException:
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error  # that of a full disk names no file
+    finally:
         Path(temporary).unlink(missing_ok=True)
-        raise

@@ -16,7 +16,7 @@ from PIL import Image
 
 from robustlib import models
 from robustlib.__main__ import main
-from robustlib.cli_plan import _duration, _size, _timed
+from robustlib.cli_plan import _size, _timed, duration
 from robustlib.errors import UnknownNameError
 from robustlib.models.base import Answer, Prompt
 from robustlib.models.catalogue import catalogue
@@ -171,7 +171,10 @@ def test_a_sweep_is_run_told_and_read(profile: str, tmp_path: Path, capsys: pyte
     assert capsys.readouterr().out == f"{out / 'manifest.json'}\n"
     assert len(read_predictions(out)) == read_manifest(out)["rows"] == 10
     assert main(["status", str(out)]) == 0
-    assert capsys.readouterr().out == "shards:  1 done (0 with failed answers), 0 remaining\nanswers: 10 ok\n"
+    shards, answers, running, rate, left = capsys.readouterr().out.splitlines()
+    assert shards == "shards:  1 done (0 with failed answers), 0 remaining"
+    assert (answers, running, left) == ("answers: 10 ok", "running: no", "left:    0 s")
+    assert re.fullmatch(r"rate:    [\d.e+]+ shards a minute", rate)
 
 
 def asked(checkpoint: Path, *arguments: str) -> list[str]:
@@ -267,7 +270,7 @@ def test_questions_without_a_right_answer_are_not_scored(tmp_path: Path, capsys:
     [(0, "0 s"), (1.234e-5, "0.000012 s"), (0.5, "0.5 s"), (59.4, "59 s"), (90, "0:01:30"), (1e5, "1 day, 3:46:40")],
 )
 def test_times_are_plain_numbers(seconds: float, printed: str) -> None:
-    assert _duration(seconds) == printed
+    assert duration(seconds) == printed
 
 
 @pytest.mark.parametrize(
@@ -320,7 +323,13 @@ def test_files_that_cannot_be_read_are_told(
     assert main(["sweep", profile, "--out", str(out)]) == 0
     shard = next(out.rglob("*.parquet"))
     shard.write_bytes(shard.read_bytes()[:50])
-    expect_one_line(["status", str(out)], f"The shard {shard} cannot be read", capsys)
+    capsys.readouterr()
+    assert main(["status", str(out)]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told[:2] == ["shards:  0 done (0 with failed answers), 1 remaining", "answers: none"]
+    assert told[-1] == f"damaged: {shard}, to be made again"
+    (out / "plan.json").write_text("{")
+    expect_one_line(["status", str(out)], f"{out / 'plan.json'} is damaged", capsys)
 
 
 @pytest.mark.parametrize("folder", ["/proc/predictions", "{profile}/predictions"])
@@ -338,6 +347,15 @@ def test_failed_answers_end_the_command_with_a_status_but_are_kept(
         expect_one_line(["sweep", profile, "--out", str(out)], "10 of 10 answers in", capsys)
     assert set(read_predictions(out).response) == {"RuntimeError: no more luck"}
     expect_one_line(asked(checkpoint, "--image", image), "failed: RuntimeError: no more luck", capsys)
+
+
+def test_failed_answers_are_asked_again_with_a_flag(
+    checkpoint: Path, profile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fail(checkpoint, "always")
+    out = str(tmp_path / "out")
+    expect_one_line(["sweep", profile, "--out", out], "the same sweep with --retry-failed", capsys)
+    expect_one_line(["sweep", profile, "--out", out, "--retry-failed"], "10 of 10 answers in", capsys)
 
 
 def test_an_interrupt_is_no_traceback(

@@ -71,6 +71,7 @@ class Dataset:
         """Return the SHA-256, in hexadecimal, of everything that could change an answer or its score.
 
         Every image is read, each once: one that changed in place must not be answered from what was said of the old.
+        From then on the images are held to it; see `LazyImage.expect`.
 
         Raises:
             RobustlibError: an image file cannot be read.
@@ -81,6 +82,7 @@ class Dataset:
             record: dict[str, Any] = vars(question) | {"image": None, "more_images": ()}
             for image in question.images:
                 digests[image] = digests.get(image) or image.digest()
+                image.expect(digests[image])
             record["images"] = [digests[image] for image in question.images]
             total.update(json.dumps(record, sort_keys=True).encode() + b"\n")
         return total.hexdigest()

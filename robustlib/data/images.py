@@ -129,14 +129,15 @@ class LazyImage:
         """Take a file's path or bytes, an image inside a file, or one in memory (copied at once, so safe to change)."""
         self._source: _Source = _storable(source)
         self._identity = object()  # a file may change between two data sets, so the cache is per object
+        self._digest = ""
 
     def pixels(self) -> Pixels:
         """Return the read-only uint8 array H x W x 3 of `to_rgb`, the same object while it is in use.
 
         Raises:
-            RobustlibError: the file is missing or is no image; the message names it.
+            RobustlibError: the file is missing, is no image, or is not what `expect` asks for; the message names it.
         """
-        return _keep_decoded(self._identity, self._source)
+        return _keep_decoded(self._identity, self._source, self._digest)
 
     def decode(self) -> Pixels:
         """Return a new array as `pixels` does, and keep nothing: for images that are needed once.
@@ -144,7 +145,11 @@ class LazyImage:
         Raises:
             RobustlibError: as for `pixels`.
         """
-        return _decode(self._source)
+        return _decode(self._source, self._digest)
+
+    def expect(self, digest: str) -> None:
+        """Decode these bytes and no others from now on, so that no answer is about a file that changed meanwhile."""
+        self._digest = digest
 
     def check(self) -> None:
         """See that the image is there, has a known format and is not too large, without decoding it.
@@ -161,7 +166,7 @@ class LazyImage:
         Raises:
             RobustlibError: the file cannot be read; the message names it.
         """
-        return hashlib.sha256(_read(self._source)).hexdigest()
+        return _hash(_read(self._source))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LazyImage) and self._source == other._source
@@ -195,21 +200,27 @@ def _read(source: _Source) -> bytes:
 
 
 @lru_cache(maxsize=_DECODED_IMAGES_KEPT)
-def _keep_decoded(_identity: object, source: _Source) -> Pixels:
-    pixels = _decode(source)
+def _keep_decoded(_identity: object, source: _Source, digest: str) -> Pixels:
+    pixels = _decode(source, digest)
     pixels.flags.writeable = False
     return pixels
 
 
-def _decode(source: _Source) -> Pixels:
-    with _open(source) as image:
+def _decode(source: _Source, digest: str) -> Pixels:
+    with _open(source, digest) as image:
         return to_rgb(image)
 
 
 @contextmanager
-def _open(source: _Source) -> Iterator[Image.Image]:
+def _open(source: _Source, digest: str = "") -> Iterator[Image.Image]:
     """Open an image, its pixels not yet decoded; what goes wrong with it, here or in the block, names it."""
-    whole = source if isinstance(source, Path) and isfile(source) else io.BytesIO(_read(source))
+    if isinstance(source, Path) and isfile(source) and not digest:
+        whole: Path | io.BytesIO = source
+    else:
+        content = _read(source)
+        if digest not in ("", _hash(content)):
+            raise RobustlibError(f"The image {_describe(source)} has changed since its data set was loaded.")
+        whole = io.BytesIO(content)
     try:
         with Image.open(whole) as image:
             if image.width * image.height > MOST_PIXELS:
@@ -219,6 +230,10 @@ def _open(source: _Source) -> Iterator[Image.Image]:
         raise RobustlibError(f"Cannot decode the image {_describe(source)}: its format is unknown.") from error
     except (OSError, ValueError, SyntaxError, *_BOMBS) as error:
         raise RobustlibError(f"Cannot decode the image {_describe(source)}: {error}") from error
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _describe(source: _Source) -> str:

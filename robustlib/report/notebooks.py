@@ -56,6 +56,8 @@ def run_notebook(notebook: str | Path, output: str | Path, parameters: Mapping[s
             stdout_file=sys.stdout,
             stderr_file=sys.stderr,
         )
+    except papermill.PapermillExecutionError as error:
+        raise _stopped(notebook, error.cell_index, f"{error.ename}: {error.evalue}", failed) from error
     except Exception as error:
         raise NotebookError(f"{notebook} failed: {error}\nThe partial run is in {failed}.") from error
     _require_whole_run(notebook, failed)
@@ -134,7 +136,11 @@ def _require_whole_run(notebook: Path, executed: Path) -> None:
             continue
         reason = _failure(cell)
         if reason:
-            raise NotebookError(f"{notebook} stopped at cell {number}: {reason}. The partial run is in {executed}.")
+            raise _stopped(notebook, number, reason, executed)
+
+
+def _stopped(notebook: Path, cell: int, reason: str, executed: Path) -> NotebookError:
+    return NotebookError(f"{notebook} stopped at cell {cell}:\n{reason}\nThe partial run is in {executed}.")
 
 
 def _failure(cell: Any) -> str:

@@ -4,7 +4,7 @@ An engine is one function: it makes the shard of every job and yields the bytes 
 and one row in `ENGINES`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from importlib import import_module
 from typing import cast
 
@@ -15,10 +15,11 @@ from robustlib.sweep.shards import make_shard
 from robustlib.sweep.threads import in_threads
 
 # (plan, jobs of it, workers or None) -> each job with its shard, in any order. An error of a job ends the run: jobs
-# that have not begun are dropped and the error is raised.
-Engine = Callable[[Plan, Sequence[Job], int | None], Iterator[tuple[Job, bytes]]]
+# that have not begun are dropped and the error is raised; `run_local` yields those under way before that.
+Made = Generator[tuple[Job, bytes], None, None]
+Engine = Callable[[Plan, Sequence[Job], int | None], Made]
 
-ENGINES = {"local": "robustlib.sweep.engines:run_local"}
+ENGINES = {"local": "robustlib.sweep.engines:run_local", "ray": "robustlib.sweep.ray_engine:run_ray"}
 
 
 def find_engine(name: str) -> Engine:
@@ -33,7 +34,7 @@ def find_engine(name: str) -> Engine:
     return cast(Engine, getattr(import_module(module), function))
 
 
-def run_local(plan: Plan, jobs: Sequence[Job], workers: int | None) -> Iterator[tuple[Job, bytes]]:
+def run_local(plan: Plan, jobs: Sequence[Job], workers: int | None) -> Made:
     """Make shards in this process, a job a thread, model after model.
 
     Args:

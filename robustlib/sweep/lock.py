@@ -6,6 +6,8 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import sleep
+from typing import TextIO
 
 from robustlib.errors import RobustlibError
 
@@ -21,19 +23,45 @@ def exclusive(out: Path) -> Iterator[None]:
         OSError: the folder cannot be made or written.
     """
     out.mkdir(parents=True, exist_ok=True)
-    path = out / "lock"
+    path = lock_of(out)
     with path.open("a+", encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise RobustlibError(
-                f"Another sweep is writing to {out} ({_holder(path)}); wait for it or stop it."
-            ) from error
+        if not _take(file):
+            raise RobustlibError(f"Another sweep is writing to {out} ({_read(path)}); wait for it or stop it.")
         file.truncate(0)
         file.write(f"process {os.getpid()} on {socket.gethostname()}")
         file.flush()
         yield
 
 
-def _holder(path: Path) -> str:
+def holder(out: Path) -> str:
+    """Return which process holds the output folder, "" if none does."""
+    path = lock_of(out)
+    try:
+        with path.open(encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return ""
+    except BlockingIOError:
+        return _read(path)
+    return ""
+
+
+def lock_of(out: Path) -> Path:
+    """Return the file that is locked; it was last changed when its last holder began."""
+    return out / "lock"
+
+
+def _take(file: TextIO) -> bool:
+    """Lock the file if it is free; look twice, as `holder` looks by locking it for a moment."""
+    for wait in (0.0, 0.1):
+        sleep(wait)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            continue
+        return True
+    return False
+
+
+def _read(path: Path) -> str:
     return path.read_text(encoding="utf-8") or "it has just started"

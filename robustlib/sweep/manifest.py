@@ -45,7 +45,8 @@ def raise_on_failed_answers(out: Path) -> None:
     row = next(row for row in rows if row["status"] == "error")
     raise FailedAnswersError(
         f"{failed} of {manifest['rows']} answers in {out} have the status 'error'; the first is {first['model']} on "
-        f"question {row['question_id']}: {row['response']} (To ask again, delete {first['path']} and the like.)"
+        f"question {row['question_id']}: {' '.join(row['response'].split())} "
+        "(To ask again: the same sweep with --retry-failed, or retry_failed=True.)"
     )
 
 

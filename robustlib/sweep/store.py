@@ -165,13 +165,16 @@ def read_record(out: Path, name: str) -> dict[str, Any]:
     if not out.is_dir():
         raise StoreError(f"There are no predictions in {out}: no such folder.")
     try:
-        return dict(json.loads((out / name).read_bytes()))
+        record = json.loads((out / name).read_bytes())
     except FileNotFoundError as error:
         raise StoreError(
             f"{out} holds no finished sweep: it has no {name}. Run the sweep, again if it was cut off."
         ) from error
     except ValueError as error:
         raise StoreError(f"{out / name} is damaged ({error}); run the sweep again.") from error
+    if not isinstance(record, dict) or "shards" not in record:
+        raise StoreError(f"{out / name} is damaged (it lists no shards); run the sweep again.")
+    return record
 
 
 def read_predictions(path: str | Path, columns: Sequence[str] | None = None, treated: bool = False) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TypeVar
 
@@ -10,10 +10,13 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
-def in_threads(work: Callable[[Task], Result], tasks: Sequence[Task], workers: int | None) -> Iterator[Result]:
+def in_threads(
+    work: Callable[[Task], Result], tasks: Sequence[Task], workers: int | None
+) -> Generator[Result, None, None]:
     """Apply the work to every task and yield the results as they come.
 
-    An error of the work is raised here; tasks that have not begun by then are dropped.
+    An error of the work is raised here, once the tasks under way are done and their results yielded; tasks that have
+    not begun by then are dropped.
 
     Args:
         work: what to do with a task.
@@ -21,9 +24,21 @@ def in_threads(work: Callable[[Task], Result], tasks: Sequence[Task], workers: i
         workers: number of threads; None for one per core.
     """
     pool = ThreadPoolExecutor(workers or os.cpu_count(), initializer=_compute_in_one_thread)
+    failures = []
     try:
-        for future in as_completed([pool.submit(work, task) for task in tasks]):
-            yield future.result()
+        left = {pool.submit(work, task) for task in tasks}
+        for future in as_completed(left):
+            left.discard(future)  # results are not kept
+            if future.cancelled():
+                continue
+            if failure := future.exception():
+                failures.append(failure)
+                for other in left:
+                    other.cancel()
+            else:
+                yield future.result()
+        if failures:
+            raise failures[0]
     finally:
         pool.shutdown(cancel_futures=True)
 
