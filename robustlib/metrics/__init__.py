@@ -37,14 +37,17 @@ from robustlib.scoring.vqa import vqa_accuracy
 
 if TYPE_CHECKING:
     from robustlib.metrics.calibration_frames import apply_temperatures, calibration_summary, fit_temperatures
+    from robustlib.metrics.colour_bias import colour_bias_shares
     from robustlib.metrics.consistency import Consistency, consistency_summary, severity_consistency
     from robustlib.metrics.controls import image_use
     from robustlib.metrics.cube import AccuracyCube, accuracy_cube
+    from robustlib.metrics.error_kinds import count_kinds, error_kind, sort_answers
     from robustlib.metrics.extensions import extension_summary
     from robustlib.metrics.families import MAIN_FAMILIES, average_over_datasets, family_summary
     from robustlib.metrics.invariance import compare_conditions, invariance_summary
     from robustlib.metrics.rates import BenchScores
     from robustlib.metrics.statuses import STATUSES
+    from robustlib.metrics.treatments import treatment_gains
     from robustlib.metrics.vlm_robustbench import (
         category_sensitivity,
         configuration_table,
@@ -84,13 +87,16 @@ __all__ = [
     "calibration_summary",
     "category_sensitivity",
     "cluster_bootstrap",
+    "colour_bias_shares",
     "compare_conditions",
     "configuration_table",
     "consistency_summary",
     "corruption_summary",
+    "count_kinds",
     "debiased_ece",
     "draw_clusters",
     "ece_floor",
+    "error_kind",
     "expected_calibration_error",
     "extension_summary",
     "family_summary",
@@ -118,10 +124,12 @@ __all__ = [
     "severity_aggregated_accuracy",
     "severity_consistency",
     "severity_submetrics",
+    "sort_answers",
     "status_shares",
     "status_shares_by_condition",
     "tier_certainty",
     "tier_of",
+    "treatment_gains",
     "visual_robustness_error",
     "vqa_accuracy",
 ]
@@ -131,11 +139,15 @@ _MODULE_OF = {
     "apply_temperatures": "calibration_frames",
     "calibration_summary": "calibration_frames",
     "fit_temperatures": "calibration_frames",
+    "colour_bias_shares": "colour_bias",
     "Consistency": "consistency",
     "consistency_summary": "consistency",
     "severity_consistency": "consistency",
     "AccuracyCube": "cube",
     "accuracy_cube": "cube",
+    "count_kinds": "error_kinds",
+    "error_kind": "error_kinds",
+    "sort_answers": "error_kinds",
     "extension_summary": "extensions",
     "MAIN_FAMILIES": "families",
     "average_over_datasets": "families",
@@ -145,6 +157,7 @@ _MODULE_OF = {
     "invariance_summary": "invariance",
     "BenchScores": "rates",
     "STATUSES": "statuses",
+    "treatment_gains": "treatments",
     "category_sensitivity": "vlm_robustbench",
     "configuration_table": "vlm_robustbench",
     "level_table": "vlm_robustbench",

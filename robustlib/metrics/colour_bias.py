@@ -19,12 +19,12 @@ SUITE = "vqa_bench_extra"
 """The corruptions that take the colour away: grey, and inverted grey."""
 
 SHARES = ("chromatic", "kept", "right")
-"""What is measured: see `colour_bias`."""
+"""What is measured: see `colour_bias_shares`."""
 
 _QUESTION = ["dataset", "split", "question_id"]
 
 
-def colour_bias(
+def colour_bias_shares(
     predictions: pd.DataFrame, questions: pd.DataFrame, resamples: int = 1000, seed: int = 0
 ) -> pd.DataFrame:
     """Measure what models answer to colour questions about images without colour.

@@ -64,7 +64,7 @@ def plot_kinds(kinds: pd.DataFrame) -> Figure:
 
 
 def plot_colour_bias(bias: pd.DataFrame) -> Figure:
-    """Draw the shares of `robustlib.metrics.colour_bias.colour_bias` with their intervals, a panel for each."""
+    """Draw the shares of `robustlib.metrics.colour_bias.colour_bias_shares` with their intervals, a panel for each."""
     models, conditions = list(bias["model"].unique()), list(bias["condition"].unique())
     note = f"n = {bias['questions'].max():,} colour questions on {bias['images'].max():,} images; bars: 95 % intervals."
     with paper_style():

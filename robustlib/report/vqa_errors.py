@@ -7,7 +7,7 @@ import pandas as pd
 
 from robustlib.data import Question
 from robustlib.data.labelled import labelled_error_kinds
-from robustlib.metrics.colour_bias import colour_bias
+from robustlib.metrics.colour_bias import colour_bias_shares
 from robustlib.metrics.error_kinds import KINDS, agreement, count_kinds, sort_answers
 from robustlib.report.tables import Column, Table, round_text
 from robustlib.report.vqa_layout import in_table_order, label_of
@@ -38,7 +38,7 @@ class ErrorEvidence:
     answers: pd.DataFrame
     """From `robustlib.metrics.error_kinds.sort_answers`; corruptions in the order of Table 1."""
     bias: pd.DataFrame
-    """From `robustlib.metrics.colour_bias.colour_bias`; without rows where no question asks for a colour."""
+    """From `robustlib.metrics.colour_bias.colour_bias_shares`; without rows where no question asks for a colour."""
 
 
 def load_error_evidence(source: str, resamples: int = 1000, seed: int = 0) -> ErrorEvidence:
@@ -65,7 +65,7 @@ def load_error_evidence(source: str, resamples: int = 1000, seed: int = 0) -> Er
     answers = sort_answers(predictions, questions)
     order = in_table_order(list(answers["corruption"].unique()))
     answers = answers.sort_values("corruption", kind="stable", key=lambda names: names.map(order.index))
-    return ErrorEvidence(answers, colour_bias(predictions, questions, resamples, seed))
+    return ErrorEvidence(answers, colour_bias_shares(predictions, questions, resamples, seed))
 
 
 def kind_tables(evidence: ErrorEvidence) -> list[Table]:

@@ -8,7 +8,7 @@ from robustlib.data import load_dataset
 from robustlib.errors import InvalidValueError
 from robustlib.metrics import cluster_bootstrap
 from robustlib.metrics.answer_types import answer_type
-from robustlib.metrics.colour_bias import SHARES, SUITE, colour_bias
+from robustlib.metrics.colour_bias import SHARES, SUITE, colour_bias_shares
 
 ANSWERS = {  # model, condition: answers to the three colour questions, then to one about a shape
     ("toy", "clean"): ["red", "gray", "Blue", "circle"],
@@ -48,7 +48,7 @@ ROWS = pd.DataFrame(
 
 
 def test_shares_by_hand() -> None:
-    found = colour_bias(ROWS, QUESTIONS)
+    found = colour_bias_shares(ROWS, QUESTIONS)
     assert found[["model", "condition"]].to_numpy().tolist() == [
         ["toy", "clean"],
         ["toy", "grayscale"],
@@ -73,7 +73,7 @@ def test_intervals_are_those_of_the_cluster_bootstrap() -> None:
     grey = clean.assign(
         suite=SUITE, family="corruption", variant="grayscale", answer=random.choice(["red", "gray"], 60)
     )
-    found = colour_bias(pd.concat([clean, grey]), questions, resamples=200, seed=3).iloc[1]
+    found = colour_bias_shares(pd.concat([clean, grey]), questions, resamples=200, seed=3).iloc[1]
     values = (grey["answer"] == "red").to_numpy(float)
     low, high = cluster_bootstrap(values, grey["image_id"], np.mean, resamples=200, seed=3)
     assert low < values.mean() == found["chromatic"] < high
@@ -81,17 +81,17 @@ def test_intervals_are_those_of_the_cluster_bootstrap() -> None:
 
 
 def test_one_image_has_no_interval_and_no_colour_question_no_row() -> None:
-    one = colour_bias(ROWS[ROWS["question_id"] == "a"], QUESTIONS)
+    one = colour_bias_shares(ROWS[ROWS["question_id"] == "a"], QUESTIONS)
     assert one["questions"].tolist() == [1] * 5
     assert one[[f"{share}_{end}" for share in SHARES for end in ("low", "high")]].isna().to_numpy().all()
-    none = colour_bias(ROWS, QUESTIONS[QUESTIONS["question_id"] == "d"])
+    none = colour_bias_shares(ROWS, QUESTIONS[QUESTIONS["question_id"] == "d"])
     assert none.empty
     assert none.columns.equals(one.columns)
 
 
 def test_a_sweep_without_grey_images_is_refused() -> None:
     with pytest.raises(InvalidValueError, match="add the suite 'vqa_bench_extra'"):
-        colour_bias(ROWS[ROWS["variant"] == "clean"], QUESTIONS)
+        colour_bias_shares(ROWS[ROWS["variant"] == "clean"], QUESTIONS)
 
 
 def test_the_rule_finds_the_colour_questions_that_a_data_set_names() -> None:
