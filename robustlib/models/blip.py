@@ -47,7 +47,7 @@ class Blip(Staged):
             name: what the record calls it.
             source: a local folder or a repository of the hub.
             revision: the repository's branch, tag or commit.
-            dtype: "float32", "bfloat16" or "float16".
+            dtype: "float32", "bfloat16", "float16", or "auto": see `checkpoint.find_dtype`.
             mode: "rank" or "generate".
         """
         if mode not in get_args(Mode):

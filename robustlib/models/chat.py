@@ -57,7 +57,7 @@ class Chat(Staged):
             source: a local folder or a repository of the hub.
             revision: the repository's branch, tag or commit.
             mode: how the model is asked; see `prompts.Mode`.
-            dtype: "float32", "bfloat16" or "float16".
+            dtype: "float32", "bfloat16", "float16", or "auto": see `checkpoint.find_dtype`.
             seed: of the sampling in the mode "thinking"; each prompt has its own stream.
             max_new_tokens: the longest response; None for what VLM-RobustBench allows in this mode.
             trust_remote_code: whether code that comes with the checkpoint may run.

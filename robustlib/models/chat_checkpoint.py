@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from threading import Lock
 
 import numpy as np
-import torch
 from PIL import Image
 from transformers import AutoModelForImageTextToText, BatchFeature
 
@@ -12,7 +11,7 @@ from robustlib.data.images import Pixels
 from robustlib.errors import InvalidValueError, RobustlibError
 from robustlib.models.chat_images import read_once
 from robustlib.models.chat_processors import load_processor
-from robustlib.models.checkpoint import GREY, Checkpoint, load_network, pin_revision
+from robustlib.models.checkpoint import GREY, Checkpoint, find_device, load_network, pin_revision
 
 _PALIGEMMA = (
     "{% for part in messages[0].content %}{{ '<image>' if part.type == 'image' else 'answer en ' + part.text }}"
@@ -33,7 +32,7 @@ class ChatCheckpoint(Checkpoint):
         """
         self.source = source
         self.revision = pin_revision(source, revision)
-        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.device = find_device()
         self.processor = load_processor(source, self.revision, trust_remote_code)
         self.tokenizer, self.image_processor = self.processor.tokenizer, self.processor.image_processor
         self.network = load_network(

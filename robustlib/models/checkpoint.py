@@ -26,18 +26,38 @@ GREY = 128
 
 _SPELLINGS_KEPT = 2**17
 """Questions whose tokens are kept; about 50 MB."""
+AUTO = "auto"
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+def find_device() -> torch.device:
+    """Return where networks compute: on the first GPU that this process may see, else on the CPU.
+
+    CUDA_VISIBLE_DEVICES says which those are; the engine `ray` sets it for each of its actors.
+    """
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def find_dtype(name: str) -> torch.dtype:
     """Return the type of numbers that a network computes with.
 
+    "auto" is the fastest that is sure to work where networks compute: bfloat16 on a GPU that has it, float16 on an
+    older one, float32 on the CPU. The record tells which it was.
+
     Raises:
-        UnknownNameError: it is none of `DTYPES`.
+        UnknownNameError: it is neither "auto" nor one of `DTYPES`.
     """
+    if name == AUTO:
+        return _fast_dtype()
     if name not in DTYPES:
-        raise UnknownNameError("dtype", name, DTYPES)
+        raise UnknownNameError("dtype", name, [AUTO, *DTYPES])
     return DTYPES[name]
+
+
+def _fast_dtype() -> torch.dtype:
+    if find_device().type == "cpu":
+        return torch.float32
+    return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float16
 
 
 def read_config(source: str, revision: object = None) -> dict[str, Any]:
@@ -91,7 +111,7 @@ def load_network(kind: Any, source: str, dtype: str = "float32", **details: Any)
     Args:
         kind: transformers' class of the network, or one that finds the class.
         source: a folder, or the name of a hub repository.
-        dtype: a key of `DTYPES`, whatever the weights were saved in.
+        dtype: see `find_dtype`; whatever the weights were saved in.
         details: what `from_pretrained` takes besides.
 
     Raises:
@@ -135,7 +155,7 @@ class Checkpoint:
             image_processor: transformers' class of the image processor that works on PIL, without torchvision;
                 None for a network of text alone.
             revision: the repository's branch, tag or commit.
-            dtype: a key of `DTYPES`, whatever the weights were saved in.
+            dtype: see `find_dtype`; whatever the weights were saved in.
             subfolder: where it lies within the source, for a model of several networks.
 
         Raises:
@@ -143,7 +163,7 @@ class Checkpoint:
         """
         self.source = source
         self.revision = pin_revision(source, revision)
-        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.device = find_device()
         tokenizer: Any = AutoTokenizer
         where: dict[str, str] = {"revision": self.revision, "subfolder": subfolder}
         self.network = load_network(network, source, dtype, **where)

@@ -79,7 +79,7 @@ class Pnp(Staged):
             matcher: a BlipForImageTextRetrieval, for a source of the reader: a folder, a repository, or
                 "REPOSITORY@REVISION"; None for `pnp_parts.MATCHER`, or for the source's own.
             captioner: a BlipForConditionalGeneration, likewise; None for `pnp_parts.CAPTIONER`, or the source's own.
-            dtype: "float32", "bfloat16" or "float16".
+            dtype: "float32", "bfloat16", "float16", or "auto": see `checkpoint.find_dtype`.
             seed: of all that is drawn.
             mode: "rank" or "generate".
             numbers: those of `pnp_numbers.Numbers` that are to differ from the published, or from those of the source.

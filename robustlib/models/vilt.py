@@ -50,7 +50,7 @@ class Vilt(Classifier):
             name: what the record calls it.
             source: a local folder or a repository of the hub.
             revision: the repository's branch, tag or commit.
-            dtype: "float32", "bfloat16" or "float16".
+            dtype: "float32", "bfloat16", "float16", or "auto": see `checkpoint.find_dtype`.
         """
         super().__init__(name, Checkpoint(source, ViltForQuestionAnswering, ViltImageProcessorPil, revision, dtype))
 
