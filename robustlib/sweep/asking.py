@@ -1,12 +1,24 @@
 """Asking a model: whatever happens, there is one answer for each prompt."""
 
+import gc
+import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any, cast, get_args
 
 from robustlib.errors import RobustlibError
 from robustlib.models.base import Answer, Model, Prompt, Status
 from robustlib.models.staged import Staged
+
+_OUT_OF_MEMORY = ("out of memory", "outofmemory", "memoryerror", "can't allocate memory", "alloc_failed")
+
+
+@dataclass
+class Room:
+    """How many prompts a model's memory holds at a time, as far as is known."""
+
+    prompts: int = sys.maxsize
 
 
 def prepare(model: Model, prompts: Sequence[Prompt]) -> Any:
@@ -19,31 +31,59 @@ def prepare(model: Model, prompts: Sequence[Prompt]) -> Any:
         return None
 
 
-def ask(model: Model, prompts: Sequence[Prompt], ready: Any = None) -> list[Answer]:
+def ask(model: Model, prompts: Sequence[Prompt], ready: Any = None, room: Room | None = None) -> list[Answer]:
     """Return the model's answers to a batch, in order.
 
     A batch that fails, be it for a bad prompt or for lack of memory, is asked in halves. So a bad prompt does not take
     its neighbours along, and what fits in memory is answered. A prompt that fails alone, or whose answer breaks the
-    contract (a NaN logit, say), gets an answer with the status "error" and the reason.
+    contract (a NaN logit, say), gets an answer with the status "error" and the reason. Answers in halves are the same
+    in float32 up to rounding: the last bits of a logit may differ.
 
     Args:
         model: the model.
         prompts: at least one.
         ready: what `prepare` returned for them, or None.
+        room: what is known of the model's memory, and will be; so the batches that follow one that did not fit come in
+            parts that do.
 
     Raises:
         RobustlibError: the model gave more or fewer answers than it got prompts, so none can be told to be whose.
     """
+    room = room or Room()
+    if len(prompts) > room.prompts:
+        return _ask_in_parts(model, prompts, room.prompts, room)
     try:
         answers = model.answer(prompts) if ready is None else cast(Staged, model).run(prompts, ready)
     except Exception as error:
-        failure = f"{type(error).__name__}: {error}"
+        failure, crowded = f"{type(error).__name__}: {error}", is_out_of_memory(error)
     else:
         return check_answers(model, prompts, answers)
     if len(prompts) == 1:
         return [Answer("", "error", reason=failure)]
-    half = len(prompts) // 2
-    return ask(model, prompts[:half]) + ask(model, prompts[half:])
+    half = (len(prompts) + 1) // 2
+    if crowded:
+        room.prompts = half
+        free_memory()  # here, where the error has let go of what the call had made
+    return _ask_in_parts(model, prompts, half, room)
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Tell whether a call failed for lack of memory, on whatever device: torch has no one class for that."""
+    text = f"{type(error).__name__}: {error}".lower()
+    return any(sign in text for sign in _OUT_OF_MEMORY)
+
+
+def free_memory() -> None:
+    """Give back the memory of models and calls that are no longer in use, also on the accelerator."""
+    gc.collect()
+    torch = sys.modules.get("torch")
+    if torch and torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+def _ask_in_parts(model: Model, prompts: Sequence[Prompt], size: int, room: Room) -> list[Answer]:
+    parts = (prompts[start : start + size] for start in range(0, len(prompts), size))
+    return [answer for part in parts for answer in ask(model, part, room=room)]
 
 
 def check_answers(model: Model, prompts: Sequence[Prompt], answers: Sequence[Answer]) -> list[Answer]:

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from robustlib.models.base import Answer, Model, Prompt
-from robustlib.sweep.asking import ask, prepare
+from robustlib.sweep.asking import Room, ask, prepare
 from robustlib.sweep.conditions import Item, items_of
 from robustlib.sweep.plan import Job, Plan
 from robustlib.sweep.rows import make_rows
@@ -38,13 +38,14 @@ def make_shard(plan: Plan, job: Job, model: Model) -> bytes:
     dataset, profile = plan.datasets[job.dataset], plan.profile
     items = items_of(dataset.questions, job.condition, profile.base_seed, profile.seeding)
     answers: dict[int, Answer] = {}
-    for batch in ahead(_batches(model, items, profile.batch_size)):
-        answers.update(zip(batch.places, ask(model, batch.prompts, batch.ready), strict=True))
+    room = Room()  # a shard's own, so that its batches do not depend on what was asked before
+    for batch in ahead(batches(model, items, profile.batch_size)):
+        answers.update(zip(batch.places, ask(model, batch.prompts, batch.ready, room), strict=True))
     in_order = [answers[place] for place in range(len(items))]
     return shard_bytes(make_rows(job.model, dataset, items, in_order, profile.scoring), job.identity)
 
 
-def _batches(model: Model, items: Sequence[Item], size: int) -> Iterator[Batch]:
+def batches(model: Model, items: Sequence[Item], size: int) -> Iterator[Batch]:
     """Yield fixed batches, so that none ever depends on what was done before."""
     shown = prompts_by_picture(items)
     while some := list(islice(shown, size)):
