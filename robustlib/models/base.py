@@ -77,8 +77,8 @@ class Explanation:
     answer: Answer
     """As the model answers without being asked to explain."""
     map: NDArray[np.float32]
-    """rows x columns, a grid over the part of the image that the model sees: each patch's share of what speaks for the
-    answer, or, in a model of several networks, for the question. They sum to 1, or are all 0 where nothing does."""
+    """rows x columns, a grid over the image: each patch's share of what speaks for the answer, or, in a model of several
+    networks, for the question. They sum to 1, or are all 0 where nothing does."""
     captions: tuple[str, ...] = ()
     """What a model that reads captions read; empty for others."""
 

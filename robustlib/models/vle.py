@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 
+from robustlib.data.images import Pixels
 from robustlib.errors import RobustlibError
 from robustlib.models.base import Explanation, Prompt
 from robustlib.models.checkpoint import Checkpoint, distinct_images
@@ -38,7 +41,7 @@ class Vle(Classifier):
             name: what the record calls it.
             source: a local folder or a repository of the hub.
             revision: the repository's branch, tag or commit.
-            dtype: "float32", "bfloat16" or "float16".
+            dtype: "float32", "bfloat16", "float16", or "auto": see `checkpoint.find_dtype`.
 
         Raises:
             RobustlibError: there are no weights, or only a pickle (`pytorch_model.bin`), which is not opened.
@@ -66,9 +69,18 @@ class Vle(Classifier):
         answers = self._choose(prompts, logits.detach())
         patches = gradcam(self._scores(answers, logits), seen, ready[-1])[:, 1:]
         columns = self._config.vision_config.image_size // self._config.vision_config.patch_size
-        return [Explanation(answer, as_map(own, columns)) for answer, own in zip(answers, patches, strict=True)]
+        maps = [_uncropped(as_map(own, columns), one.image) for own, one in zip(patches, prompts, strict=True)]
+        return list(map(Explanation, answers, maps))
 
     def logits(self, ready: tuple[Tensor, ...]) -> Tensor:
         """Return prompts x vocabulary."""
         logits: Tensor = self._checkpoint.network(*map(self._checkpoint.move, ready))
         return logits
+
+
+def _uncropped(seen: NDArray[np.float32], image: Pixels | None) -> NDArray[np.float32]:
+    """Return the map of a whole image, given that of the square in its middle: 0 where it was cut off."""
+    if image is None:
+        return seen
+    cut = [round((side / min(image.shape[:2]) - 1) * len(seen) / 2) for side in image.shape[:2]]
+    return np.pad(seen, [(patches, patches) for patches in cut])

@@ -62,12 +62,18 @@ def test_a_batch_explains_as_its_prompts_would_alone_and_answers_as_ever(
     assert model.explain([]) == []
 
 
-def test_the_grid_follows_the_image_where_the_model_does(checkpoints: dict[str, str], prompts: list[Prompt]) -> None:
-    model: Any = load_model(checkpoints["vilt"])
+@pytest.mark.parametrize("name", ["vilt", "vle"])
+def test_the_grid_follows_the_image_where_the_model_does(
+    name: str, checkpoints: dict[str, str], prompts: list[Prompt]
+) -> None:
+    model: Any = load_model(checkpoints[name])
     square, wide, tall = (model.explain([prompts[place]])[0].map for place in (0, 2, 3))
     assert square.shape == (4, 4)
     assert wide.shape[0] < wide.shape[1]
     assert tall.shape[0] > tall.shape[1]
+    if name == "vle":  # which sees the square in the middle
+        assert wide.shape == (4, 4 + 2 * 3)
+        assert wide[:, 3:-3].sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("name", ["vilt", "vle", "blip"])
