@@ -77,7 +77,7 @@ class Explanation:
     answer: Answer
     """As the model answers without being asked to explain."""
     map: NDArray[np.float32]
-    """rows x columns, a grid over the image: each patch's share of what speaks for the answer, or, in a model of several
+    """rows x columns, a grid over the image: each patch's share of what speaks for the answer, or, with several
     networks, for the question. They sum to 1, or are all 0 where nothing does."""
     captions: tuple[str, ...] = ()
     """What a model that reads captions read; empty for others."""
