@@ -33,27 +33,30 @@ def estimate(scores: BenchScores, statistic: Statistic, resamples: int = 1000, s
     Raises:
         InvalidValueError: fewer than two images, or resamples below 1.
     """
-    values = statistic(scores.rates())
-    resampled = statistic(scores.resampled_rates(scores.draw(resamples, seed)))
-    return {name: summarise(np.asarray(value, np.float64), resampled[name]) for name, value in values.items()}
+    return summarise_all(statistic(scores.rates()), resample(scores, statistic, resamples, seed))
 
 
-def tier_probabilities(
-    scores: BenchScores, drops: Callable[[Rates], Array], resamples: int = 1000, seed: int = 0
-) -> Array:
+def resample(scores: BenchScores, statistic: Statistic, resamples: int, seed: int) -> Mapping[str, Array]:
+    """Return a statistic's numbers in each resample, their leading axis: see `estimate`."""
+    return statistic(scores.resampled_rates(scores.draw(resamples, seed)))
+
+
+def tier_probabilities(drops: Array) -> Array:
     """Return how likely each drop is in each tier: the share of resamples in which it is.
 
     Args:
-        scores: right and wrong answers.
-        drops: from rates to drops in points.
-        resamples: how many resamples.
-        seed: equal seeds give equal probabilities.
+        drops: resamples x ..., in points.
 
     Returns:
-        The shape of the drops x 5, in the order of `robustlib.metrics.drops.TIERS`, in [0, 1]; they sum to 1.
+        ... x 5, in the order of `robustlib.metrics.drops.TIERS`, in [0, 1]; they sum to 1.
     """
-    tiers = tier_index(drops(scores.resampled_rates(scores.draw(resamples, seed))))
+    tiers = tier_index(drops)
     return np.stack([(tiers == place).mean(axis=0) for place in range(len(TIERS))], axis=-1)
+
+
+def summarise_all(values: Mapping[str, Array], resampled: Mapping[str, Array]) -> dict[str, Estimate]:
+    """Return numbers with the intervals of their resamples, under their names: see `summarise`."""
+    return {name: summarise(np.asarray(value, np.float64), resampled[name]) for name, value in values.items()}
 
 
 def summarise(value: Array, resampled: Array) -> Estimate:

@@ -17,7 +17,15 @@ from robustlib.metrics.corruption_error import reference_model
 from robustlib.metrics.drops import TIERS, accuracy_drop, tier_of, visual_gain
 from robustlib.metrics.rates import BASELINES, BenchScores, Rates
 from robustlib.metrics.severity_mismatch import scaling_slopes
-from robustlib.metrics.vlm_intervals import Estimate, Statistic, estimate, summarise, tier_probabilities
+from robustlib.metrics.vlm_intervals import (
+    Estimate,
+    Statistic,
+    estimate,
+    resample,
+    summarise,
+    summarise_all,
+    tier_probabilities,
+)
 from robustlib.metrics.vlm_statistics import (
     ALL_LEVELS,
     configuration_metrics,
@@ -179,14 +187,15 @@ def scaling_table(
 
 
 def _by_configuration(scores: BenchScores, statistic: Statistic, resamples: int, seed: int) -> pd.DataFrame:
-    numbers = estimate(scores, statistic, resamples, seed)
+    resampled = resample(scores, statistic, resamples, seed)
+    numbers = summarise_all(statistic(scores.rates()), resampled)
     drops = numbers["drop"].value.reshape(-1)
     rows = configurations() * (len(drops) // len(configurations()))
     columns: dict[str, object] = {"tier": tier_of(drops)}
     for name, number in numbers.items():
         ends = {"": number.value, "_low": number.low, "_high": number.high}
         columns |= {f"{name}{end}": values.reshape(-1) for end, values in ends.items()}
-    sure = tier_probabilities(scores, lambda rates: statistic(rates)["drop"], resamples, seed).reshape(-1, len(TIERS))
+    sure = tier_probabilities(resampled["drop"]).reshape(-1, len(TIERS))
     columns |= {f"p_{tier}": sure[:, place] for place, tier in enumerate(TIERS)}
     names = pd.Series(list(map(str, rows)), name="configuration")
     return pd.concat([names, pd.DataFrame(rows), pd.DataFrame(columns)], axis=1)

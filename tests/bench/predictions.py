@@ -119,8 +119,9 @@ def made_up_rows(scale: Scale, job: Job, random: np.random.Generator) -> pa.Tabl
         "status": np.where(read, "ok", "no_answer"),
         "seed": places,
     }
+    seen = 0.0 if condition == NO_IMAGE else 1 - condition.severity / 8
     answer = _choose if scale.options else _say
-    columns = shown | answer(scale, random, condition.severity, read)
+    columns = shown | answer(scale, random, seen, read)
     absent = dict.fromkeys(set(SCHEMA.names) - set(columns))
     arrays = [_column((columns | absent)[field.name], field, scale.questions) for field in SCHEMA]
     return pa.table(arrays, names=SCHEMA.names)
@@ -132,10 +133,10 @@ def texts(pattern: str, count: int) -> pa.Array:
     return pa.array(map(pattern.format, range(count)))
 
 
-def _say(scale: Scale, random: np.random.Generator, severity: int, read: npt.NDArray[np.bool_]) -> dict[str, Any]:
-    """Return the columns of answers to open questions."""
+def _say(scale: Scale, random: np.random.Generator, seen: float, read: npt.NDArray[np.bool_]) -> dict[str, Any]:
+    """Return the columns of answers to open questions; what is seen of the images lies in [0, 1]."""
     words = texts("word {}", VOCABULARY).take((VOCABULARY * random.random(scale.questions) ** 3).astype(int))
-    right = 0.7 - 0.08 * severity
+    right = 0.3 + 0.4 * seen
     score = random.choice(SCORES, scale.questions, p=[0.9 - right, 0.04, 0.03, 0.03, right])
     return {
         "kind": "open",
@@ -149,12 +150,12 @@ def _say(scale: Scale, random: np.random.Generator, severity: int, read: npt.NDA
     }
 
 
-def _choose(scale: Scale, random: np.random.Generator, severity: int, read: npt.NDArray[np.bool_]) -> dict[str, Any]:
-    """Return the columns of answers to questions with options."""
+def _choose(scale: Scale, random: np.random.Generator, seen: float, read: npt.NDArray[np.bool_]) -> dict[str, Any]:
+    """Return the columns of answers to questions with options, likewise."""
     shape, rows = (scale.questions, scale.options), np.arange(scale.questions)
     label = rows % scale.options
     logits = random.normal(size=shape)
-    logits[rows, label] += 1.5 - 0.2 * severity
+    logits[rows, label] += 1.5 * seen
     probs, best = probabilities(logits), logits.argmax(axis=1)
     choice = np.where(read, best, -1)
     chosen = texts("option {}", scale.options).take(pa.array(best, mask=~read)).fill_null("")

@@ -58,7 +58,7 @@ def test_tier_probabilities_by_hand() -> None:
     # "shaky" loses one question of image-2 at every mid, so a resample of 6 images loses as many of its 12 questions as
     # it holds copies of image-2: none (benign), one (8.3 points, moderate), or more (catastrophic).
     place = [str(found) for found in configurations()].index("fog:mid")
-    shares = tier_probabilities(SCORES, drops, resamples=4000, seed=1)[1, place]
+    shares = tier_probabilities(drops(SCORES.resampled_rates(SCORES.draw(4000, seed=1))))[1, place]
     never, once = (5 / 6) ** 6, 6 * (1 / 6) * (5 / 6) ** 5
     expected = [0, never, 0, once, 1 - never - once]
     assert shares == pytest.approx(expected, abs=4 * np.sqrt(0.25 / 4000))
