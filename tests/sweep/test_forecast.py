@@ -101,8 +101,8 @@ def test_what_is_not_there_is_told_and_the_rest_counted(monkeypatch: pytest.Monk
 def test_a_profile_has_its_conditions_also_without_data() -> None:
     profile = replace(load_profile("full/vqa-bench"), models=(ModelChoice("prior:easy_vqa"),))
     found = forecast(replace(profile, datasets=(DatasetChoice("vqav2:/no/such/folder", "validation"),)))
-    assert len(found.conditions) == 1 + 14 * 5
-    assert found.shards == 71
+    assert len(found.conditions) == 1 + 14 * 5 + 2
+    assert found.shards == 73
     assert found.asked == {}
     assert list(found.missing) == ["vqav2:/no/such/folder, validation"]
 

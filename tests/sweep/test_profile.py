@@ -106,7 +106,7 @@ def test_every_suite_and_family_of_a_profile_of_the_package_exists(name: str) ->
 
 @pytest.mark.parametrize(
     ("document", "conditions"),
-    [("vqa-bench", 1 + 14 * 5), ("vlm-robustbench", 2 + 42 * 3 + 7), ("laya", 1 + 12)],
+    [("vqa-bench", 1 + 14 * 5 + 2), ("vlm-robustbench", 2 + 42 * 3 + 7), ("laya", 1 + 12)],
 )
 def test_the_pocket_profile_of_a_document_has_all_its_conditions(document: str, conditions: int) -> None:
     assert len(profile_conditions(load_profile(f"pocket/{document}"))) == conditions
@@ -136,7 +136,7 @@ def test_every_data_set_and_model_of_a_profile_of_the_package_can_be_named(name:
 
 def test_the_full_profiles_are_the_papers_own_experiments() -> None:
     first, second, third = (load_profile(f"full/{name}") for name in ("vqa-bench", "vlm-robustbench", "laya"))
-    assert [len(profile_conditions(profile)) for profile in (first, second, third)] == [1 + 14 * 5, 135, 1 + 12]
+    assert [len(profile_conditions(profile)) for profile in (first, second, third)] == [1 + 14 * 5 + 2, 135, 1 + 12]
     assert [model.column for model in first.models] == ["ViLT", "BLIP", "VLE", "PNP"]
     assert first.datasets[0].images == 3000
     assert [choice.rows for choice in second.datasets] == [869, 532]
@@ -267,7 +267,7 @@ def test_paths_of_a_profile_of_the_package_start_where_the_package_lies(monkeypa
 def test_a_wrong_value_in_a_file_is_named_with_the_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(TOY.replace("batch_size = 4", 'batch_size = "4"'))
-    with pytest.raises(InvalidValueError, match=r"mine\.toml: batch_size must be a whole number from 1, got '4'"):
+    with pytest.raises(InvalidValueError, match=r"mine\.toml: batch_size must be a whole number .*, got '4'"):
         load_profile(str(path))
 
 
