@@ -160,6 +160,15 @@ class LazyImage:
         with _open(self._source):
             pass
 
+    def size(self) -> tuple[int, int]:
+        """Return width and height in pixels as they are stored, without decoding the image.
+
+        Raises:
+            RobustlibError: as for `check`.
+        """
+        with _open(self._source) as image:
+            return image.size
+
     def digest(self) -> str:
         """Return the SHA-256 of the encoded image, in hexadecimal.
 

@@ -31,6 +31,11 @@ def prepare(model: Model, prompts: Sequence[Prompt]) -> Any:
         return None
 
 
+def answer(model: Model, prompts: Sequence[Prompt], ready: Any) -> list[Answer]:
+    """Return the model's answers to a batch as they come, given what `prepare` returned for it."""
+    return model.answer(prompts) if ready is None else cast(Staged, model).run(prompts, ready)
+
+
 def ask(model: Model, prompts: Sequence[Prompt], ready: Any = None, room: Room | None = None) -> list[Answer]:
     """Return the model's answers to a batch, in order.
 
@@ -53,7 +58,7 @@ def ask(model: Model, prompts: Sequence[Prompt], ready: Any = None, room: Room |
     if len(prompts) > room.prompts:
         return _ask_in_parts(model, prompts, room.prompts, room)
     try:
-        answers = model.answer(prompts) if ready is None else cast(Staged, model).run(prompts, ready)
+        answers = answer(model, prompts, ready)
     except Exception as error:
         failure, crowded = f"{type(error).__name__}: {error}", is_out_of_memory(error)
     else:

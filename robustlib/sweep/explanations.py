@@ -127,7 +127,7 @@ def _explain(plan: Plan, replicas: Replicas, job: Job) -> tuple[str, pa.Table]:
             return job.key, _SCHEMA.empty_table()
         items = items_of(dataset.questions, job.condition, profile.base_seed, profile.seeding)
         places, prompts = zip(*prompts_by_picture(items), strict=True)
-        batches = (prompts[start : start + profile.batch_size] for start in range(0, len(prompts), profile.batch_size))
+        batches = (prompts[start : start + profile.call_size] for start in range(0, len(prompts), profile.call_size))
         try:
             shown = [explanation for batch in batches for explanation in model.explain(batch)]
         except Exception as error:

@@ -187,7 +187,7 @@ def _time_on(model: Model, profile: Profile, named: tuple[str, Dataset]) -> tupl
 
 
 def _items(sample: Dataset, profile: Profile) -> list[Item]:
-    return items_of(sample.questions[: profile.batch_size], CLEAN, profile.base_seed, profile.seeding)
+    return items_of(sample.questions[: profile.call_size], CLEAN, profile.base_seed, profile.seeding)
 
 
 def _prompts(items: Sequence[Item]) -> list[Prompt]:

@@ -41,7 +41,7 @@ def run_held_out(profile: Profile, out: str | Path, times: int) -> Path:
         _held_out(load_choice(whole(choice), profile, folder), evaluated, times, profile.sampling_seed)
         for choice, evaluated in zip(profile.datasets, plan.datasets.values(), strict=True)
     ]
-    return run_sweep(plan_jobs(clean, datasets, plan.models, [CLEAN]), folder)
+    return run_sweep(plan_jobs(clean, datasets, plan.models, [CLEAN], plan.batch_sizes), folder)
 
 
 def _held_out(whole: Dataset, evaluated: Dataset, times: int, seed: int) -> Dataset:

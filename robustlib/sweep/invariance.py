@@ -64,14 +64,14 @@ def run_invariance(profile: Profile, out: str | Path, questions: int) -> Path:
         for choice in profile.datasets
     ]
     for sample in samples:
-        _check(sample, profile.batch_size)
+        _check(sample, profile.call_size)
     models = {choice.column: load_model(choice.name, **choice.settings) for choice in profile.models}
     half = {
         choice.column: load_model(choice.name, **{**choice.settings, "dtype": HALF})
         for choice in profile.models
         if models[choice.column].describe()["dtype"] == "float32"
     }
-    asked = pd.concat([ask_invariance(models, half, sample, profile.batch_size) for sample in samples])
+    asked = pd.concat([ask_invariance(models, half, sample, profile.call_size) for sample in samples])
     buffer = io.BytesIO()
     pq.write_table(pa.Table.from_pandas(asked, _SCHEMA, preserve_index=False), buffer, compression="zstd")
     path = Path(out) / INVARIANCE

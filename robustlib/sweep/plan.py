@@ -28,8 +28,9 @@ from robustlib.sweep.conditions import (
     suite_conditions,
     treated,
 )
-from robustlib.sweep.profile import DatasetChoice, ModelChoice, Profile
-from robustlib.sweep.store import SCHEMA_VERSION, canonical_json
+from robustlib.sweep.probe import probe_batch_size
+from robustlib.sweep.profile import AUTO, DatasetChoice, ModelChoice, Profile
+from robustlib.sweep.store import PLAN, SCHEMA_VERSION, StoreError, canonical_json, read_record
 
 BAD_ROWS = "bad_rows"
 """Folder of the lists of rows that were left out, within that of the sweep."""
@@ -74,13 +75,19 @@ class Plan:
     jobs: tuple[Job, ...]
     """In the order of data sets, then of conditions, then of models."""
 
+    @property
+    def batch_sizes(self) -> dict[str, int]:
+        """How many questions each model is asked in one call."""
+        return {job.model: job.identity["batch_size"] for job in self.jobs}
+
 
 def make_plan(profile: Profile, out: str | Path = ".") -> Plan:
     """Load what a profile names and plan its jobs.
 
     Args:
         profile: the profile.
-        out: folder for the lists of bad rows, if the profile skips them; see `load_choice`.
+        out: folder of the sweep, for the lists of bad rows if the profile skips them (see `load_choice`), and for batch
+            sizes that were probed before.
 
     Raises:
         UnknownNameError: a data set, split, model, suite or family that does not exist.
@@ -88,7 +95,8 @@ def make_plan(profile: Profile, out: str | Path = ".") -> Plan:
     """
     conditions = profile_conditions(profile)
     datasets = [load_choice(choice, profile, out) for choice in profile.datasets]
-    return plan_jobs(profile, datasets, {choice.column: choice for choice in profile.models}, conditions)
+    models = {choice.column: choice for choice in profile.models}
+    return plan_jobs(profile, datasets, models, conditions, _recorded(out))
 
 
 def load_choice(choice: DatasetChoice, profile: Profile, out: str | Path) -> Dataset:
@@ -146,16 +154,19 @@ def plan_jobs(
     datasets: Sequence[Dataset],
     models: Mapping[str, Model | ModelChoice],
     conditions: Sequence[Condition],
+    batch_sizes: Mapping[str, int] | None = None,
 ) -> Plan:
     """Plan every model under every condition; this is the way in for models and questions of your own.
 
-    A chosen model is loaded to learn what the record says of it, and let go, as not all need fit in memory.
+    A chosen model is loaded to learn what the record says of it, and let go, as not all need fit in memory. Where the
+    profile's batch size is "auto", it is probed before that.
 
     Args:
         profile: gives the seeds, the batch size and the form of the score.
         datasets: the questions; at least one data set, each split once.
         models: models, or choices of some, by the name that the column `model` shall have; at least one.
         conditions: at least one, all different.
+        batch_sizes: by model, those that need not be probed.
 
     Raises:
         InvalidValueError: there is nothing to ask, something would be asked twice, or a question has no right answer.
@@ -166,18 +177,18 @@ def plan_jobs(
         "schema": SCHEMA_VERSION,
         "base_seed": profile.base_seed,
         "seeding": profile.seeding,
-        "batch_size": profile.batch_size,
         "scoring": profile.scoring,
         "code": code_hash(),
         "versions": versions(),
     }
-    asked_of = {name: {"name": name, **load(model).describe()} for name, model in models.items()}
+    known = batch_sizes or {}
+    asked_of = {name: _ask_of(name, load(models[name]), profile, datasets, known.get(name)) for name in models}
     jobs = []
     for dataset in datasets:
         of_dataset = shared | {"dataset": _describe_dataset(dataset)}
         for condition in conditions:
             asked = of_dataset | {"condition": describe_condition(condition, dataset.questions, profile.base_seed)}
-            jobs += [Job(_key(dataset), condition, name, asked | {"model": asked_of[name]}) for name in models]
+            jobs += [Job(_key(dataset), condition, name, asked | asked_of[name]) for name in models]
     return Plan(profile, {_key(dataset): dataset for dataset in datasets}, models, tuple(jobs))
 
 
@@ -203,6 +214,23 @@ def versions() -> dict[str, str]:
 
 def _key(dataset: Dataset) -> str:
     return f"{dataset.name}/{dataset.split}"
+
+
+def _ask_of(
+    name: str, model: Model, profile: Profile, datasets: Sequence[Dataset], known: int | None
+) -> dict[str, Any]:
+    size = profile.batch_size
+    if size == AUTO:
+        size = known or probe_batch_size(model, datasets)
+    return {"batch_size": size, "model": {"name": name, **model.describe()}}
+
+
+def _recorded(out: str | Path) -> dict[str, int]:
+    """Return the batch sizes of a sweep that has begun in a folder, so that it goes on with the same ones."""
+    try:
+        return dict(read_record(Path(out), PLAN).get("batch_sizes", {}))
+    except StoreError:
+        return {}
 
 
 def _describe_dataset(dataset: Dataset) -> dict[str, str | int]:

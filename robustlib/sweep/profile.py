@@ -3,11 +3,14 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from robustlib.errors import InvalidValueError
 from robustlib.scoring import FORMS, Form
 from robustlib.sweep.conditions import SEEDINGS, Seeding
+
+AUTO = "auto"
+"""The batch size that is to be found out."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +78,8 @@ class Profile:
     seeding: Seeding = "image"
     """What a corruption's draw depends on besides: the image's id, or the question's place among those taken, as in
     VLM-RobustBench (see `robustlib.sweep.conditions.items_of`)."""
-    batch_size: int = 64
-    """Questions a model answers in one call."""
+    batch_size: int | Literal["auto"] = 64
+    """Questions a model answers in one call; "auto" finds a number for each model: see `probe.probe_batch_size`."""
     scoring: Form = "official"
     """Form of VQA accuracy of questions without options: official or simple."""
     skip_bad: bool = False
@@ -94,6 +97,11 @@ class Profile:
                 )
         for model in self.models:
             _check(f"Profile {self.name}, model {model.name!r}", model, _MODEL_RULES)
+
+    @property
+    def call_size(self) -> int:
+        """Questions in one call outside of the sweep: the batch size, for "auto" the usual one."""
+        return Profile.batch_size if self.batch_size == AUTO else self.batch_size
 
 
 Rules = Mapping[str, tuple[str, Callable[[Any], bool]]]
@@ -159,7 +167,7 @@ _RULES: Rules = {
     "no_image": _FLAG,
     "base_seed": _SEED,
     "seeding": (f"one of {', '.join(SEEDINGS)}", lambda value: value in SEEDINGS),
-    "batch_size": ("a whole number from 1", partial(_is_whole, least=1)),
+    "batch_size": ('a whole number from 1, or "auto"', lambda value: value == AUTO or _is_whole(value, least=1)),
     "scoring": (f"one of {', '.join(FORMS)}", lambda value: value in FORMS),
     "skip_bad": _FLAG,
 }

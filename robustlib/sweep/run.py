@@ -79,7 +79,7 @@ def _remove_leftovers(out: Path) -> None:
 
 def _make_missing_shards(plan: Plan, out: Path, run: Engine, workers: int | None, retry_failed: bool) -> None:
     shards = [job.path.as_posix() for job in plan.jobs]
-    write_record(out / PLAN, {"profile": asdict(plan.profile), "shards": shards})
+    write_record(out / PLAN, {"profile": asdict(plan.profile), "batch_sizes": plan.batch_sizes, "shards": shards})
     missing = [job for job in plan.jobs if not _is_done(out, job, retry_failed)]
     if missing:
         (out / MANIFEST).unlink(missing_ok=True)

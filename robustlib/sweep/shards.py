@@ -39,7 +39,7 @@ def make_shard(plan: Plan, job: Job, model: Model) -> bytes:
     items = items_of(dataset.questions, job.condition, profile.base_seed, profile.seeding)
     answers: dict[int, Answer] = {}
     room = Room()  # a shard's own, so that its batches do not depend on what was asked before
-    for batch in ahead(batches(model, items, profile.batch_size)):
+    for batch in ahead(batches(model, items, job.identity["batch_size"])):
         answers.update(zip(batch.places, ask(model, batch.prompts, batch.ready, room), strict=True))
     in_order = [answers[place] for place in range(len(items))]
     return shard_bytes(make_rows(job.model, dataset, items, in_order, profile.scoring), job.identity)
