@@ -135,11 +135,10 @@ def _paired_scores(frame: pd.DataFrame, place: str) -> tuple[pd.DataFrame, dict[
     cells = frame[_CELL[:2]].drop_duplicates().itertuples(index=False)
     wanted = pd.MultiIndex.from_tuples([(*cell, name) for cell in cells for name in treatments], names=_CELL)
     scores = scores.reindex(columns=wanted)
-    for cell in wanted[scores.isna().any()].to_frame().itertuples(index=False):
+    for corruption, severity, treatment in wanted[scores.isna().any()].to_frame().to_numpy():
         raise InvalidValueError(
-            "Every question must be asked with and without each treatment; "
-            f"{place} lacks answers about {cell.corruption} of severity {cell.severity} "
-            + (f"after {cell.treatment}." if cell.treatment else "without treatment.")
+            f"Every question must be asked with and without each treatment; {place} lacks answers about {corruption} "
+            f"of severity {severity} {f'after {treatment}' if treatment else 'without treatment'}."
         )
     means = scores.T.groupby(level=["treatment", "corruption"], sort=False).mean()
     by_treatment = {name: means.loc[name].T for name in treatments}
