@@ -17,7 +17,7 @@ from robustlib.data.images import Pixels
 
 Weights = npt.NDArray[np.int64]
 
-ONE = 2**16  # the weight of a pixel for itself: 255 times the weights of a window still fit in 64 bits by far
+ONE = 2**16  # the weight of a pixel for itself
 FARTHEST = 3 * 255  # the largest difference between two colours
 
 
