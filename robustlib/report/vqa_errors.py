@@ -98,7 +98,8 @@ def agreement_table() -> Table:
             f"The rules against n = {len(labelled)} wrong answers that one author of robustlib labelled before the "
             f"rules were written: they agree on {frame['both'].sum()} of all, and on {printed['both'].sum()} of the "
             f"{printed['labelled'].sum()} that the benchmark prints in its Table 4. Precision: of those that the rules "
-            "sort there; recall: of those that the person does. One labeller, hard cases on purpose."
+            "sort there; recall: of those that the person does. One labeller, who also wrote the rules; hard cases on "
+            "purpose."
         ),
         frame=frame,
         columns=(
