@@ -1,0 +1,126 @@
+"""How fast a sweep is, beside the bare model and a straightforward loop: ``python -m tests.bench.sweep``.
+
+* bare: the model's network on batches whose tensors are ready, in as many threads as the sweep has workers;
+* sweep: `run_sweep` on the same questions, from reading images to written shards;
+* loop: a question at a time, its image corrupted, prepared and asked by itself.
+
+Rounds alternate, and the best of each counts, so that what else the machine does falls on all alike.
+"""
+
+import argparse
+import os
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from statistics import geometric_mean
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tabulate import tabulate
+
+from robustlib.corruptions import warm_up
+from robustlib.models import load_model
+from robustlib.models.base import Model
+from robustlib.models.staged import Staged
+from robustlib.sweep import Plan, load_profile, make_plan, plan_jobs, run_sweep
+from robustlib.sweep.conditions import Item, items_of
+from robustlib.sweep.plan import Job, profile_conditions
+from robustlib.sweep.rows import make_rows
+from robustlib.sweep.shards import Batch, batches
+from robustlib.sweep.showing import prompts_by_picture
+from robustlib.sweep.threads import in_threads
+
+PROFILE = "pocket/vqa-bench"
+STEP = 12
+"""Every so many conditions of the profile are asked."""
+LOOPED = 32
+"""Questions of each condition that the loop asks."""
+
+
+def main() -> None:
+    """Print one row per model."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3, help="times that each is measured (default: %(default)s)")
+    rounds = parser.parse_args().rounds
+    profile = load_profile(PROFILE)
+    for suite in profile.suites:
+        warm_up(suite)
+    conditions = profile_conditions(profile)[::STEP]
+    datasets = list(make_plan(profile).datasets.values())
+    rows: list[list[Any]] = []
+    for choice in profile.models:
+        model = load_model(choice.name, **choice.settings)
+        own = replace(profile, models=(choice,))
+        plan = plan_jobs(own, datasets, {choice.column: model}, conditions)
+        rows.append([choice.column, *_measure(plan, model, rounds)])
+    cores = os.cpu_count() or 1
+    heads = ["bare, 1 thread", "sweep, 1 worker", f"bare, {cores}", f"sweep, {cores}", "loop"]
+    ratios = ["sweep / bare, 1", f"sweep / bare, {cores}", f"sweep, {cores} / loop"]
+    print(f"{PROFILE}, every {STEP}th condition; questions a second, best of {rounds} rounds.\n")
+    means = ["geometric mean", *[""] * 5, *(geometric_mean(row[place] for row in rows) for place in (6, 7, 8))]
+    formats = ("", *[".0f"] * 5, ".2f", ".2f", ".1f")
+    print(tabulate([*rows, means], ["model", *heads, *ratios], "github", floatfmt=formats))
+
+
+def _measure(plan: Plan, model: Model, rounds: int) -> list[float]:
+    """Return questions a second of the five, and the ratios."""
+    assert isinstance(model, Staged)
+    (dataset,) = plan.datasets.values()
+    ready = [_ready(plan, model, job) for job in plan.jobs]
+    cores = os.cpu_count() or 1
+    seconds: dict[tuple[str, int], list[float]] = defaultdict(list)
+    for _ in range(rounds):
+        for workers in (1, cores):
+            seconds["bare", workers].append(_seconds(partial(_bare, model, ready, workers)))
+            with TemporaryDirectory() as folder:
+                sweep = partial(run_sweep, plan, Path(folder, "out"), workers=workers)
+                seconds["sweep", workers].append(_seconds(sweep))
+        seconds["loop", 1].append(_seconds(partial(_loop, plan, model)))
+    asked = len(plan.jobs) * len(dataset)
+    speed = {key: asked / min(found) for key, found in seconds.items()}
+    speed["loop", 1] *= LOOPED / len(dataset)
+    return [
+        *(speed[kind, workers] for workers in (1, cores) for kind in ("bare", "sweep")),
+        speed["loop", 1],
+        *(speed["sweep", workers] / speed["bare", workers] for workers in (1, cores)),
+        speed["sweep", cores] / speed["loop", 1],
+    ]
+
+
+def _ready(plan: Plan, model: Model, job: Job) -> list[Batch]:
+    return list(batches(model, _items(plan, job), job.identity["batch_size"]))
+
+
+def _items(plan: Plan, job: Job) -> list[Item]:
+    questions = plan.datasets[job.dataset].questions
+    return items_of(questions, job.condition, plan.profile.base_seed, plan.profile.seeding)
+
+
+def _bare(model: Staged, ready: Sequence[Sequence[Batch]], workers: int) -> None:
+    def run(own: Sequence[Batch]) -> None:
+        for batch in own:
+            model.run(batch.prompts, batch.ready)
+
+    for _ in in_threads(run, ready, workers):
+        pass
+
+
+def _loop(plan: Plan, model: Model) -> None:
+    """Ask a question at a time, as one would without a library for it."""
+    for job in plan.jobs:
+        for item in _items(plan, job)[:LOOPED]:
+            ((_, prompt),) = prompts_by_picture([item])
+            make_rows(model.name, plan.datasets[job.dataset], [item], model.answer([prompt]), plan.profile.scoring)
+
+
+def _seconds(work: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    main()
