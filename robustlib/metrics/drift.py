@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robustlib.errors import InvalidValueError
 from robustlib.metrics.arrays import Array
-from robustlib.metrics.bootstrap import draw_clusters, percentile_interval
+from robustlib.metrics.bootstrap import ClusterDraws, draw_clusters, percentile_interval
 
 ANOTHER_IMAGE = "another_image"
 """The variant of pairs that no corruption made: the clean maps of two images, which shows what chance would give."""
@@ -104,18 +104,27 @@ def drift_summary(pairs: pd.DataFrame, by: Sequence[str], resamples: int = 1000,
     Returns:
         Columns of `by`; ``pairs`` and ``images``, how many; ``changed``, the share of changed answers; ``constant``,
         how many maps point nowhere; ``correlation``, ``shift`` and ``captions_kept``, each with ``_low`` and ``_high``,
-        its 95 % interval: NaN for fewer than two images, as all three are for models that do not caption.
+        its 95 % interval: NaN for fewer than two images. Captions are of those models alone that write any.
     """
     rows = []
     for group, block in pairs.groupby(list(by), sort=False):
         counts = [len(block), block["image_id"].nunique(), block["changed"].mean(), block["constant"].sum()]
-        values = block[list(_MEASURES)].to_numpy(np.float64)
-        draws = draw_clusters(block["image_id"], resamples, seed).means(values).T if counts[1] > 1 else [()] * 3
-        bounds = [percentile_interval(own) if np.isfinite(own).any() else (np.nan, np.nan) for own in draws]
-        numbers = [number for mean, ends in zip(values.mean(axis=0), bounds, strict=True) for number in (mean, *ends)]
+        draws = draw_clusters(block["image_id"], resamples, seed) if counts[1] > 1 else None
+        numbers = [number for name in _MEASURES for number in _mean(block[name].to_numpy(np.float64), draws)]
         rows.append([*group, *counts, *numbers])
     ends = [f"{name}{end}" for name in _MEASURES for end in ("", "_low", "_high")]
     return pd.DataFrame(rows, columns=[*by, "pairs", "images", "changed", "constant", *ends])
+
+
+def _mean(values: Array, draws: ClusterDraws | None) -> tuple[float, float, float]:
+    """Return the mean of what is not NaN, with its interval."""
+    known = np.isfinite(values)
+    if not known.any():
+        return np.nan, np.nan, np.nan
+    mean = float(values[known].mean())
+    if draws is None:
+        return mean, np.nan, np.nan
+    return mean, *percentile_interval(draws.means(np.where(known, values, 0), known))
 
 
 def _standardised(maps: Array) -> Array:

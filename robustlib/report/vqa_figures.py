@@ -51,18 +51,23 @@ def plot_relative_drops(drops: pd.DataFrame, note: str) -> Figure:
 
 def plot_errors(errors: pd.DataFrame, note: str) -> Figure:
     """Draw error against severity: a panel per corruption, a line per model."""
-    corruptions, models = list(errors["corruption"].unique()), list(errors["model"].unique())
+    return plot_by_severity(errors, "error", "Error (share)", note)
+
+
+def plot_by_severity(numbers: pd.DataFrame, value: str, label: str, note: str) -> Figure:
+    """Draw a column of numbers, with that label, against severity: a panel per corruption, a line per model."""
+    corruptions, models = list(numbers["corruption"].unique()), list(numbers["model"].unique())
     across = min(_PANELS_ACROSS, len(corruptions))
     down = -(-len(corruptions) // across)
     with paper_style():
         figure = new_figure(PAGE_WIDTH, 0.7 + 1.25 * down, note)
         grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
         for number, (axes, corruption) in enumerate(zip(grid, corruptions, strict=False)):
-            panel = errors[errors["corruption"] == corruption]
+            panel = numbers[numbers["corruption"] == corruption]
             for model, colour, marker in zip(models, colours(len(models)), MARKERS, strict=False):
                 line = panel[panel["model"] == model]
-                axes.plot(line["severity"], line["error"], color=colour, marker=marker, label=model)
-            axes.set(title=label_of(corruption), xticks=range(6), ylabel="" if number % across else "Error (share)")
+                axes.plot(line["severity"], line[value], color=colour, marker=marker, label=model)
+            axes.set(title=label_of(corruption), xticks=range(6), ylabel="" if number % across else label)
             axes.grid(axis="y")
             if number + across >= len(corruptions):
                 axes.set_xlabel("Severity")
