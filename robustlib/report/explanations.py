@@ -10,7 +10,7 @@ from robustlib.files import write_atomically
 from robustlib.metrics.drift import ANOTHER_IMAGE, drift_summary, explanation_drift
 from robustlib.report.figures import save_figure
 from robustlib.report.tables import Column, Table, round_text
-from robustlib.report.vqa_figures import plot_by_severity
+from robustlib.report.vqa_figures import draw_by_severity
 from robustlib.report.vqa_layout import in_table_order, label_of
 from robustlib.sweep.explanations import read_explanations
 
@@ -123,7 +123,7 @@ def save_drift_figure(evidence: DriftEvidence, folder: str, name: str) -> list[P
         f"n = {drift['pairs'].min():,} questions about {drift['images'].min():,} images in each point. "
         f"Maps of two clean images correlate by {round_text(others.mean(), 2)}."
     )
-    figure = plot_by_severity(drift, "correlation", "Correlation", note)
+    figure = draw_by_severity(drift, "correlation", "Correlation", note)
     return [path for path in save_figure(figure, drift, folder, name) if path.suffix == ".png"]
 
 

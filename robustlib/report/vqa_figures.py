@@ -51,10 +51,10 @@ def plot_relative_drops(drops: pd.DataFrame, note: str) -> Figure:
 
 def plot_errors(errors: pd.DataFrame, note: str) -> Figure:
     """Draw error against severity: a panel per corruption, a line per model."""
-    return plot_by_severity(errors, "error", "Error (share)", note)
+    return draw_by_severity(errors, "error", "Error (share)", note)
 
 
-def plot_by_severity(numbers: pd.DataFrame, value: str, label: str, note: str) -> Figure:
+def draw_by_severity(numbers: pd.DataFrame, value: str, label: str, note: str) -> Figure:
     """Draw a column of numbers, with that label, against severity: a panel per corruption, a line per model."""
     corruptions, models = list(numbers["corruption"].unique()), list(numbers["model"].unique())
     across = min(_PANELS_ACROSS, len(corruptions))
