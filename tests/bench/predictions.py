@@ -5,13 +5,14 @@ a sweep writes them, and the notebooks are those of the project, from the start 
 """
 
 import argparse
-import multiprocessing
 import resource
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -205,11 +206,14 @@ def make_tables(scale: Scale, source: Path, out: Path) -> None:
 def measure_scale(scale: Scale, folder: Path) -> list[dict[str, object]]:
     """Write and read predictions of one size, each in a process of its own."""
     source, out = folder / scale.suite / "predictions", folder / scale.suite / "report"
-    works = {"write": partial(write_sweep, scale, source), scale.notebook: partial(make_tables, scale, source, out)}
+    works: dict[str, Callable[[], object]] = {
+        "write": partial(write_sweep, scale, source),
+        scale.notebook: partial(make_tables, scale, source, out),
+    }
     rows = []
-    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
+    with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as pool:
         for name, work in works.items():
-            seconds, gigabytes = pool.apply(measure, (work,))
+            seconds, gigabytes = pool.submit(measure, work).result()
             rows.append({"rows": scale.questions * len(scale.jobs), "work": name, "s": seconds, "GB": gigabytes})
     return rows
 
