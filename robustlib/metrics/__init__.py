@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from robustlib.metrics.consistency import Consistency, consistency_summary, severity_consistency
     from robustlib.metrics.controls import image_use
     from robustlib.metrics.cube import AccuracyCube, accuracy_cube
+    from robustlib.metrics.drift import Drift, drift_summary, explanation_drift, map_drift
     from robustlib.metrics.error_kinds import count_kinds, error_kind, sort_answers
     from robustlib.metrics.extensions import extension_summary
     from robustlib.metrics.families import MAIN_FAMILIES, average_over_datasets, family_summary
@@ -73,6 +74,7 @@ __all__ = [
     "CalibrationVerdict",
     "ClusterDraws",
     "Consistency",
+    "Drift",
     "EceFloor",
     "FlipRates",
     "Interval",
@@ -95,9 +97,11 @@ __all__ = [
     "count_kinds",
     "debiased_ece",
     "draw_clusters",
+    "drift_summary",
     "ece_floor",
     "error_kind",
     "expected_calibration_error",
+    "explanation_drift",
     "extension_summary",
     "family_summary",
     "fit_temperature",
@@ -107,6 +111,7 @@ __all__ = [
     "invariance_summary",
     "judge_calibration",
     "level_table",
+    "map_drift",
     "mean_configuration_table",
     "min_max_scale",
     "model_summary",
@@ -145,6 +150,10 @@ _MODULE_OF = {
     "severity_consistency": "consistency",
     "AccuracyCube": "cube",
     "accuracy_cube": "cube",
+    "Drift": "drift",
+    "drift_summary": "drift",
+    "explanation_drift": "drift",
+    "map_drift": "drift",
     "count_kinds": "error_kinds",
     "error_kind": "error_kinds",
     "sort_answers": "error_kinds",

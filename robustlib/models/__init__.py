@@ -7,12 +7,12 @@ from importlib import import_module
 from typing import Any
 
 from robustlib.errors import RobustlibError, UnknownNameError
-from robustlib.models.base import Answer, Model, Prompt, Status
+from robustlib.models.base import Answer, Explainer, Explanation, Model, Prompt, Status
 from robustlib.models.names import locate, pocket_names
 from robustlib.models.registry import ADAPTERS, CHAT, Adapter, find_scheme
 from robustlib.models.settings import check_settings
 
-__all__ = ["Answer", "Model", "Prompt", "Status", "list_models", "load_model"]
+__all__ = ["Answer", "Explainer", "Explanation", "Model", "Prompt", "Status", "list_models", "load_model"]
 
 
 def list_models() -> list[str]:

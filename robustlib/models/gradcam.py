@@ -2,7 +2,8 @@
 
 Grad-CAM (Selvaraju et al., ICCV 2017) weighs what a layer found at a place by how much the score of an answer would
 gain from more of it. What ties places to a question in a transformer is attention, and so PNP-VQA looks at its matcher.
-A map is the mean over all layers, so that there is none to choose.
+A map is the mean over all layers, so that there is none to choose. Gradients pooled over all patches, as for
+convolutions, find the right place less often here (tests/models/test_gradcam.py).
 """
 
 from collections.abc import Sequence
