@@ -36,6 +36,8 @@ def test_the_table_of_gains_holds_them_all_and_marks_what_white_box_chooses() ->
     assert bold == {("imagenet_c/impulse_noise", MEDIAN), ("imagenet_c/jpeg_compression", DEBLOCK)}
     assert "n = 4 questions on 3 images" in markdown(table)
     assert gain_tables(gains.iloc[:0]) == []
+    (black,) = gain_tables(gains[gains["treatment"] != WHITE_BOX])
+    assert ("White box" in table.caption, "White box" in black.caption) == (True, False)
 
 
 def test_the_sentences_say_what_is_gained_and_what_it_costs() -> None:
