@@ -11,7 +11,7 @@ from transformers.models.blip.image_processing_pil_blip import BlipImageProcesso
 from robustlib.errors import UnknownNameError
 from robustlib.models.base import Answer, Explanation, Prompt
 from robustlib.models.blip_network import log_likelihood, mend_cross_attention, read_questions, token_scores
-from robustlib.models.checkpoint import Checkpoint, distinct_images
+from robustlib.models.checkpoint import Checkpoint
 from robustlib.models.gradcam import as_map, gradcam
 from robustlib.models.staged import Staged
 from robustlib.models.written import answer_questions
@@ -61,9 +61,8 @@ class Blip(Staged):
         mend_cross_attention(self._network)
 
     def prepare(self, prompts: Sequence[Prompt]) -> tuple[Tensor, ...]:
-        """Return the pixels of the different images, for each prompt the place of its own, token ids and mask."""
-        images, places = distinct_images(prompts, self._network.config.vision_config.image_size)
-        return self._checkpoint.pixel_values(images), places, *self._checkpoint.tokens([one.text for one in prompts])
+        """Return what the network reads: see `Checkpoint.batch`."""
+        return self._checkpoint.batch(prompts, self._network.config.vision_config.image_size)
 
     @torch.inference_mode()
     def run(self, prompts: Sequence[Prompt], ready: tuple[Tensor, ...]) -> list[Answer]:

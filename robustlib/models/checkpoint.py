@@ -208,6 +208,16 @@ class Checkpoint:
         ).pixel_values
         return pixels
 
+    def batch(self, prompts: Sequence[Prompt], side: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Return the pixels of the different images, for each prompt the place of its own, token ids and mask.
+
+        Args:
+            prompts: at least one; one without an image gets a grey square of `side` x `side` pixels.
+            side: of the images that the network reads.
+        """
+        images, places = distinct_images(prompts, side)
+        return self.pixel_values(images), places, *self.tokens([prompt.text for prompt in prompts])
+
     def move(self, values: Tensor) -> Tensor:
         """Return values where the network computes, pixels in its dtype."""
         return values.to(self.device, self.network.dtype if values.is_floating_point() else None)

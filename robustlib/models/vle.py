@@ -10,7 +10,7 @@ from transformers.models.clip.image_processing_pil_clip import CLIPImageProcesso
 from robustlib.data.images import Pixels
 from robustlib.errors import RobustlibError
 from robustlib.models.base import Explanation, Prompt
-from robustlib.models.checkpoint import Checkpoint, distinct_images
+from robustlib.models.checkpoint import Checkpoint
 from robustlib.models.classifier import Classifier
 from robustlib.models.gradcam import as_map, gradcam
 from robustlib.models.vle_network import VleForQuestionAnswering
@@ -56,9 +56,8 @@ class Vle(Classifier):
         super().__init__(name, checkpoint)
 
     def prepare(self, prompts: Sequence[Prompt]) -> tuple[Tensor, ...]:
-        """Return the pixels of the different images, for each prompt the place of its own, token ids and mask."""
-        images, places = distinct_images(prompts, self._config.vision_config.image_size)
-        return self._checkpoint.pixel_values(images), places, *self._checkpoint.tokens([one.text for one in prompts])
+        """Return what the network reads: see `Checkpoint.batch`."""
+        return self._checkpoint.batch(prompts, self._config.vision_config.image_size)
 
     def explain(self, prompts: Sequence[Prompt]) -> list[Explanation]:
         """Explain a batch, in order: by what the question's words attend to in all co-attention layers."""
