@@ -10,6 +10,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 PROFILE ?= pocket
+FIGURES ?= paper_figures
 ifeq ($(CONDA_DEFAULT_ENV),robustlib)
 PYTHON := $(CONDA_PREFIX)/bin/python
 ENVIRONMENT :=
@@ -35,12 +36,19 @@ answers := $(data) $(shell find robustlib/perturbations robustlib/corruptions ro
 	-name '*.py' -o -name '*.csv' -o -name '*.toml' -o -name '*.safetensors')
 numbers := $(data) $(shell find robustlib/metrics robustlib/report -name '*.py')
 
-.PHONY: help reproduce test lint lab bench models lock clean
+.PHONY: help reproduce verify test lint lab bench models lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
-reproduce: paper_figures/README.md ## rebuild every table and figure (PROFILE=pocket)
+reproduce: $(FIGURES)/index.html ## rebuild every table and figure (PROFILE=pocket)
+
+verify: ## compute them again from the predictions in build/, and compare with the committed ones cell by cell
+	rm -rf build/verify build/committed
+	$(MAKE) reproduce FIGURES=build/verify
+	mkdir -p build/committed
+	git archive HEAD paper_figures | tar -x -C build/committed
+	$(PYTHON) -m robustlib verify build/verify build/committed/paper_figures
 
 test: $(ENVIRONMENT) ## run the test suite
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON) -m pytest -n 2 --dist worksteal
@@ -80,22 +88,22 @@ clean: ## remove what can be rebuilt; predictions stay
 
 corruptions := $(data) $(shell find robustlib/corruptions robustlib/report -name '*.py' -o -name '*.csv')
 
-build/corruption_gallery.ipynb paper_figures/gallery/provenance.json &: notebooks/corruption_gallery.ipynb $(corruptions) | $(ENVIRONMENT)
-	$(RUN) $< build/corruption_gallery.ipynb -p out_dir=../paper_figures/gallery
+build/corruption_gallery.ipynb $(FIGURES)/gallery/provenance.json &: notebooks/corruption_gallery.ipynb $(corruptions) | $(ENVIRONMENT)
+	$(RUN) $< build/corruption_gallery.ipynb -p out_dir=../$(FIGURES)/gallery
 
-build/published/published_audit.ipynb paper_figures/vqa_bench/published_audit/provenance.json &: notebooks/published_audit.ipynb $(numbers) | $(ENVIRONMENT)
-	$(RUN) $< build/published/published_audit.ipynb -p out_dir=../paper_figures/vqa_bench/published_audit
+build/published/published_audit.ipynb $(FIGURES)/vqa_bench/published_audit/provenance.json &: notebooks/published_audit.ipynb $(numbers) | $(ENVIRONMENT)
+	$(RUN) $< build/published/published_audit.ipynb -p out_dir=../$(FIGURES)/vqa_bench/published_audit
 
-reported := build/corruption_gallery.ipynb paper_figures/gallery/provenance.json \
-	build/published/published_audit.ipynb paper_figures/vqa_bench/published_audit/provenance.json
+reported := build/corruption_gallery.ipynb $(FIGURES)/gallery/provenance.json \
+	build/published/published_audit.ipynb $(FIGURES)/vqa_bench/published_audit/provenance.json
 
 # What the authors of a document published, rendered by the notebooks that render what is measured here.
 # $(1): the notebooks' NAME, such as vqa_bench.
 define published
-build/published/$(1)_%.ipynb paper_figures/$(1)/published/%/provenance.json &: notebooks/$(1)_%.ipynb $$(numbers) | $$(ENVIRONMENT)
-	$$(RUN) $$< build/published/$(1)_$$*.ipynb -p source=published -p out_dir=../paper_figures/$(1)/published/$$*
+build/published/$(1)_%.ipynb $(FIGURES)/$(1)/published/%/provenance.json &: notebooks/$(1)_%.ipynb $$(numbers) | $$(ENVIRONMENT)
+	$$(RUN) $$< build/published/$(1)_$$*.ipynb -p source=published -p out_dir=../$(FIGURES)/$(1)/published/$$*
 
-reported += $$(foreach kind,tables figures,build/published/$(1)_$$(kind).ipynb paper_figures/$(1)/published/$$(kind)/provenance.json)
+reported += $$(foreach kind,tables figures,build/published/$(1)_$$(kind).ipynb $(FIGURES)/$(1)/published/$$(kind)/provenance.json)
 endef
 
 $(foreach name,vqa_bench laya,$(eval $(call published,$(name))))
@@ -107,11 +115,11 @@ build/$(1)/$(2)_sweep.ipynb build/predictions/$(1)/manifest.json &: notebooks/$(
 	$$(RUN) $$< build/$(1)/$(2)_sweep.ipynb -p profile=$(1) -p out=../build/predictions/$(1)
 	touch build/predictions/$(1)/manifest.json
 
-build/$(1)/$(2)_%.ipynb paper_figures/$(2)/$$(level)/%/provenance.json &: notebooks/$(2)_%.ipynb build/predictions/$(1)/manifest.json $$(numbers) | $$(ENVIRONMENT)
-	$$(RUN) $$< build/$(1)/$(2)_$$*.ipynb -p source=../build/predictions/$(1) -p out_dir=../paper_figures/$(2)/$$(level)/$$*
+build/$(1)/$(2)_%.ipynb $(FIGURES)/$(2)/$$(level)/%/provenance.json &: notebooks/$(2)_%.ipynb build/predictions/$(1)/manifest.json $$(numbers) | $$(ENVIRONMENT)
+	$$(RUN) $$< build/$(1)/$(2)_$$*.ipynb -p source=../build/predictions/$(1) -p out_dir=../$(FIGURES)/$(2)/$$(level)/$$*
 
 reported += build/$(1)/$(2)_sweep.ipynb $$(foreach kind,$$(filter-out sweep,$$(patsubst notebooks/$(2)_%.ipynb,%,$$(wildcard notebooks/$(2)_*.ipynb))), \
-	build/$(1)/$(2)_$$(kind).ipynb paper_figures/$(2)/$$(level)/$$(kind)/provenance.json)
+	build/$(1)/$(2)_$$(kind).ipynb $(FIGURES)/$(2)/$$(level)/$$(kind)/provenance.json)
 endef
 
 name = $(subst -,_,$(basename $(notdir $(1))))
@@ -122,12 +130,13 @@ build/predictions/$(level)/models/manifest.json: $(PROFILES)/$(level)/models.tom
 	$(PYTHON) -m robustlib sweep $(level)/models --out $(@D)
 	touch $@
 
-build/$(level)/models.ipynb paper_figures/models/$(level)/provenance.json &: notebooks/models.ipynb build/predictions/$(level)/models/manifest.json $(numbers) | $(ENVIRONMENT)
-	$(RUN) $< build/$(level)/models.ipynb -p source=../build/predictions/$(level)/models -p out_dir=../paper_figures/models/$(level)
+build/$(level)/models.ipynb $(FIGURES)/models/$(level)/provenance.json &: notebooks/models.ipynb build/predictions/$(level)/models/manifest.json $(numbers) | $(ENVIRONMENT)
+	$(RUN) $< build/$(level)/models.ipynb -p source=../build/predictions/$(level)/models -p out_dir=../$(FIGURES)/models/$(level)
 
 ifneq ($(filter %/models.toml,$(profiles)),)
-reported += build/$(level)/models.ipynb paper_figures/models/$(level)/provenance.json
+reported += build/$(level)/models.ipynb $(FIGURES)/models/$(level)/provenance.json
 endif
 
-paper_figures/README.md: $(reported)
-	$(PYTHON) -m robustlib index paper_figures
+# The two pages that show it all, and in build/ the second of them with the seconds and the machine.
+$(FIGURES)/README.md $(FIGURES)/index.html &: $(reported) $(numbers) $(wildcard robustlib/report/templates/*)
+	$(PYTHON) -m robustlib index $(FIGURES) --build build

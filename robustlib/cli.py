@@ -86,10 +86,22 @@ def add_report(commands: "Commands") -> None:
 
 
 def add_index(commands: "Commands") -> None:
-    """Register ``index``: one page that shows a folder's tables and figures."""
-    parser = commands.add_parser("index", help="write the README.md that shows all tables and figures of a folder")
+    """Register ``index``: the pages that show a folder's tables and figures."""
+    parser = commands.add_parser("index", help="write the README.md and index.html that show the results in a folder")
     parser.add_argument("folder", help="folder with provenance records below it")
+    parser.add_argument("--notebooks", default="notebooks", help="where captions are read (default: %(default)s)")
+    parser.add_argument(
+        "--build", help="folder with predictions and executed notebooks, for single questions and, there, the seconds"
+    )
     parser.set_defaults(run=_index)
+
+
+def add_verify(commands: "Commands") -> None:
+    """Register ``verify``: whether two folders of tables and figures say the same."""
+    parser = commands.add_parser("verify", help="compare tables and figures, cell by cell, and print what moved")
+    parser.add_argument("fresh", help="folder that was computed now")
+    parser.add_argument("committed", help="folder that it should be equal to")
+    parser.set_defaults(run=_verify)
 
 
 COMMANDS: tuple[Callable[["Commands"], None], ...] = (
@@ -101,6 +113,7 @@ COMMANDS: tuple[Callable[["Commands"], None], ...] = (
     add_ask,
     add_report,
     add_index,
+    add_verify,
 )
 
 
@@ -208,4 +221,16 @@ def _report(arguments: Namespace) -> None:
 def _index(arguments: Namespace) -> None:
     from robustlib.report.index import write_index
 
-    print(write_index(arguments.folder))
+    print(*write_index(arguments.folder, arguments.notebooks, arguments.build), sep="\n")
+
+
+def _verify(arguments: Namespace) -> None:
+    from robustlib.errors import RobustlibError
+    from robustlib.report.verify import ABSOLUTE, RELATIVE, compare_folders
+
+    found = compare_folders(arguments.fresh, arguments.committed)
+    summary = f"{len(found.same)} files are the same, {len(found.within)} within {RELATIVE:g} relative or {ABSOLUTE:g}."
+    print(*found.moves, *(f"{name}: within tolerance" for name in found.within), summary, sep="\n")
+    if found.moves:
+        files = len({move.file for move in found.moves})
+        raise RobustlibError(f"{len(found.moves)} values or files moved, in {files} files.")

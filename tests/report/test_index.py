@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from robustlib.errors import InvalidValueError
 from robustlib.report.index import write_index
@@ -18,7 +19,7 @@ def figures(tmp_path: Path) -> Path:
     (folder / "small.md").write_text("Caption.\n\n| a |\n| :-- |\n| 1 |\n")
     (folder / "small.csv").write_text("a\n1\n")
     (folder / "large.md").write_text("A long table.\n\n" + "| row |\n" * 100)
-    (folder / "drop.png").write_bytes(b"")
+    Image.new("RGB", (4, 3)).save(folder / "drop.png")
     for number in (2, 10):
         (folder / f"table{number}.md").write_text("Numbered.\n")
     write_provenance(str(folder), str(tmp_path / "n.ipynb"), {"seed": 1}, "published")
@@ -46,7 +47,10 @@ def test_nothing_made_means_nothing_to_record(tmp_path: Path) -> None:
 
 
 def test_the_page_shows_tables_and_figures_and_links_what_is_long(figures: Path) -> None:
-    page = write_index(figures).read_text()
+    path, html = write_index(figures)
+    assert (path.name, html.name) == ("README.md", "index.html")
+    page = path.read_text()
+    assert "[index.html](index.html)" in page
     assert "## vqa/tables" in page
     assert "| 1 |" in page
     assert "[CSV](vqa/tables/small.csv)" in page
