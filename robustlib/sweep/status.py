@@ -76,6 +76,6 @@ def _rate(out: Path, times: list[float]) -> float | None:
     if not lock.exists():
         return None
     began = lock.stat().st_mtime
-    ends = [began, *sorted(time for time in times if time >= began)][-RECENT - 1 :]
+    ends = [began, *sorted(time for time in times if time > began)][-RECENT - 1 :]
     seconds = ends[-1] - ends[0]
     return 60 * (len(ends) - 1) / seconds if seconds else None
