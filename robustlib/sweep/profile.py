@@ -11,6 +11,8 @@ from robustlib.sweep.conditions import SEEDINGS, Seeding
 
 AUTO = "auto"
 """The batch size that is to be found out."""
+USUAL = 64
+"""The batch size where a profile gives none."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class Profile:
     seeding: Seeding = "image"
     """What a corruption's draw depends on besides: the image's id, or the question's place among those taken, as in
     VLM-RobustBench (see `robustlib.sweep.conditions.items_of`)."""
-    batch_size: int | Literal["auto"] = 64
+    batch_size: int | Literal["auto"] = USUAL
     """Questions a model answers in one call; "auto" finds a number for each model: see `probe.probe_batch_size`."""
     scoring: Form = "official"
     """Form of VQA accuracy of questions without options: official or simple."""
@@ -101,7 +103,7 @@ class Profile:
     @property
     def call_size(self) -> int:
         """Questions in one call outside of the sweep: the batch size, for "auto" the usual one."""
-        return Profile.batch_size if self.batch_size == AUTO else self.batch_size
+        return self.batch_size if isinstance(self.batch_size, int) else USUAL
 
 
 Rules = Mapping[str, tuple[str, Callable[[Any], bool]]]

@@ -1,14 +1,20 @@
 """The models of a run, in memory while there is something to ask them."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from socket import gethostname
 from threading import Lock
+from typing import Any
 
 from robustlib.errors import RobustlibError
 from robustlib.models.base import Model
-from robustlib.sweep.plan import Job, code_hash, load, versions
+from robustlib.sweep.asking import free_memory
+from robustlib.sweep.plan import Job, Plan, code_hash, load, versions
 from robustlib.sweep.profile import ModelChoice
+from robustlib.sweep.shards import make_shard
+from robustlib.sweep.threads import in_threads
 
 
 class Replicas:
@@ -45,6 +51,43 @@ class Replicas:
                     del self._loaded[name]
 
 
+class Replica:
+    """Makes shards in a process of its own, with one model in memory at a time."""
+
+    def __init__(self, plan: Plan, models: Mapping[str, Any], fetch: Callable[[Any], Model | ModelChoice]) -> None:
+        """Take a plan without its models.
+
+        Args:
+            plan: gives the questions and the profile.
+            models: by name, what stands for each of the plan's models.
+            fetch: brings what that is.
+        """
+        self._plan, self._models, self._fetch = plan, models, fetch
+        self._held: dict[str, Model] = {}
+
+    def make(self, job: Job) -> bytes:
+        """Return a job's shard.
+
+        Raises:
+            RobustlibError: see `make_shard` and `check_as_planned`, or the model cannot be loaded.
+        """
+        try:
+            if job.model not in self._held:
+                self._take_up(job)
+            work = partial(make_shard, self._plan, model=self._held[job.model])
+            (shard,) = in_threads(work, [job], 1)  # torch computes as it does for the engine `local`
+        except RobustlibError as error:
+            raise RobustlibError(str(error)) from None  # which can be pickled, as not all that are derived from it can
+        return shard
+
+    def _take_up(self, job: Job) -> None:
+        self._held.clear()  # there may be no room for two
+        free_memory()
+        model = load(self._fetch(self._models[job.model]))
+        check_as_planned(job, model, gethostname())
+        self._held[job.model] = model
+
+
 def check_as_planned(job: Job, model: Model, place: str) -> None:
     """See that a model, and the code and the libraries of this process, are those that the job's identity names.
 
@@ -56,7 +99,11 @@ def check_as_planned(job: Job, model: Model, place: str) -> None:
     Raises:
         RobustlibError: they are not; the message says what differs.
     """
-    found = {"model": {"name": job.model, **model.describe()}, "versions": versions(), "code": {"hash": code_hash()}}
+    found: dict[str, Mapping[str, object]] = {
+        "model": {"name": job.model, **model.describe()},
+        "versions": versions(),
+        "code": {"hash": code_hash()},
+    }
     planned = {**job.identity, "code": {"hash": job.identity["code"]}}
     for part, values in found.items():
         for key in sorted(values.keys() | planned[part].keys()):

@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
@@ -15,6 +15,7 @@ from robustlib.models.base import Answer, Model, Prompt
 from robustlib.sweep import ModelChoice, Plan, plan_jobs, ray_engine
 from robustlib.sweep.engines import find_engine, run_local
 from robustlib.sweep.job_queue import LOSSES, JobQueue
+from robustlib.sweep.plan import Job
 from robustlib.sweep.replicas import check_as_planned
 from tests.sweep.toys import CONDITIONS, PROFILE, PixelModel, toy_dataset
 
@@ -30,8 +31,8 @@ def plan_of(**models: Model | ModelChoice) -> Plan:
     return plan_jobs(PROFILE, [toy_dataset()], models, CONDITIONS)
 
 
-def shards(made: Iterator[tuple[object, bytes]]) -> dict[str, bytes]:
-    return {job.key: shard for job, shard in made}  # type: ignore[attr-defined]
+def shards(made: Iterable[tuple[Job, bytes]]) -> dict[str, bytes]:
+    return {job.key: shard for job, shard in made}
 
 
 class Marked(PixelModel):
@@ -68,7 +69,7 @@ class Deadly(PixelModel):
 class Elsewhere(PixelModel):
     """A model that is not the same in two processes."""
 
-    def describe(self) -> Mapping[str, str | int | float]:  # type: ignore[override]
+    def describe(self) -> dict[str, str | int | float]:
         return {"fingerprint": f"of process {os.getpid()}"}
 
 
@@ -84,9 +85,9 @@ class Rooted(PixelModel):
 def test_though_a_worker_is_killed_the_shards_are_those_of_the_local_engine_byte_for_byte(tmp_path: Path) -> None:
     plan = plan_of(slow=Marked(tmp_path), failing=Failing("toy/mean"), chosen=ModelChoice("pocket/vilt"))
     running = ray_engine.run_ray(plan, plan.jobs, 2)
-    made = shards(iter([next(running)]))
+    made = shards([next(running)])
     while not (marks := list(tmp_path.iterdir())):
-        made |= shards(iter([next(running)]))
+        made |= shards([next(running)])
     os.kill(int(marks[0].name), signal.SIGKILL)
     made |= shards(running)
     assert len(made) == len(plan.jobs)
@@ -166,3 +167,25 @@ def test_lost_jobs_come_first_and_only_the_one_under_way_is_blamed() -> None:
     queue.put_back([first], "")
     with pytest.raises(RobustlibError, match=r"^a on toy/test under clean was lost 3 times.* the plug"):
         queue.put_back([first], "somebody pulled the plug")
+
+
+@pytest.mark.parametrize(
+    ("cluster", "workers", "jobs", "expected"),
+    [
+        ({"CPU": 2.0}, None, 14, (2, {"num_cpus": 1.0})),
+        ({"CPU": 64.0, "GPU": 8.0}, None, 100, (8, {"num_gpus": 1.0, "num_cpus": 0})),
+        ({"CPU": 64.0, "GPU": 8.0}, None, 3, (3, {"num_gpus": 1.0, "num_cpus": 0})),
+        ({"CPU": 64.0, "GPU": 8.0}, 20, 100, (20, {"num_gpus": 0.3333, "num_cpus": 0})),
+        ({"CPU": 2.0}, 12, 100, (12, {"num_cpus": 0.1666})),
+    ],
+    ids=["cores", "GPUs", "few jobs", "three on a GPU", "six on a core"],
+)
+def test_an_actor_has_a_gpu_or_a_core_or_an_even_share_of_one(
+    monkeypatch: pytest.MonkeyPatch,
+    cluster: dict[str, float],
+    workers: int | None,
+    jobs: int,
+    expected: tuple[int, dict[str, float]],
+) -> None:
+    monkeypatch.setattr("ray.cluster_resources", lambda: cluster)
+    assert ray_engine._shares(workers, jobs) == expected
