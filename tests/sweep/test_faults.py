@@ -84,6 +84,9 @@ def test_fifty_kills_at_random_moments_end_in_the_same_bytes(tmp_path: Path) -> 
         kills += 1
         found.add(len(shards_in(out)))
     assert len(found) > 3
+    with pytest.raises(RobustlibError, match="no finished sweep"):
+        read_predictions(out)
+    (out / "shards" / ".half-written.parquet.abc.tmp").write_bytes(b"PAR1")
     run_sweep(long_plan(), out)
     assert contents(out) == contents(undisturbed)
 
@@ -107,6 +110,25 @@ def test_an_interrupt_ends_a_sweep_at_once_and_it_goes_on(
     assert main(study.sweep(out)) == 0
     assert contents(out) == whole
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
+
+
+def test_a_second_sweep_on_one_folder_is_refused_and_the_first_is_not_disturbed(
+    study: Study, whole: dict[str, bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    study.befall(after=7, then="hang")
+    process = start(command, study.sweep(out), tmp_path / "told")
+    wait_for_shards(out, 2)
+    study.befall()
+    before = contents(out)
+    assert main(study.sweep(out)) == 2
+    assert f"Another sweep is writing to {out} (process {process.pid} on " in capsys.readouterr().err
+    assert process.is_alive()
+    assert contents(out) == before
+    process.kill()
+    process.join()
+    assert main(study.sweep(out)) == 0
+    assert contents(out) == whole
 
 
 def test_a_full_disk_is_told_and_the_sweep_goes_on_when_there_is_room(

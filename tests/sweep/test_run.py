@@ -1,10 +1,5 @@
 import json
 import os
-import random
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,8 +17,6 @@ from robustlib.models.base import Answer, Prompt
 from robustlib.sweep import FailedAnswersError, read_manifest, read_predictions, run_sweep, sweep_status
 from robustlib.sweep.lock import exclusive
 from tests.sweep.toys import CONDITIONS, PROFILE, PixelModel, contents, pixels_of, toy_dataset, toy_plan
-
-TOYS = Path(__file__).with_name("toys.py")
 
 
 @pytest.fixture(scope="module")
@@ -87,30 +80,6 @@ def test_batches_are_fixed_and_a_model_sees_each_image_corrupted_once(
     assert len(set(calls)) == 5 * (len(CONDITIONS) - 1)
     assert set(Counter(calls).values()) == {len(models)}
     assert models[0].batches == models[1].batches == [4, 4, 3] * len(CONDITIONS)
-
-
-@pytest.mark.parametrize("moment", range(3))
-def test_killed_at_a_random_moment_it_goes_on_and_ends_with_the_same_bytes(
-    whole: Path, tmp_path: Path, moment: int
-) -> None:
-    chance = random.Random(moment)
-    shards, seconds = chance.randrange(1, 11), chance.uniform(0, 0.1)
-    with subprocess.Popen([sys.executable, TOYS, tmp_path], stderr=subprocess.DEVNULL) as process:
-        while len(list(tmp_path.rglob("*.parquet"))) < shards and process.poll() is None:
-            time.sleep(0.001)
-        time.sleep(seconds)
-        process.send_signal(signal.SIGKILL)
-    assert process.returncode == -signal.SIGKILL
-    with pytest.raises(RobustlibError, match="no finished sweep"):
-        read_predictions(tmp_path)
-    kept = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")}
-    assert kept
-    status = sweep_status(tmp_path)
-    assert (status.done, status.remaining) == (len(kept), 2 * len(CONDITIONS) - len(kept))
-    (tmp_path / "shards" / ".half-written.parquet.abc.tmp").write_bytes(b"PAR1")
-    run_sweep(toy_plan(), tmp_path)
-    assert contents(tmp_path) == contents(whole)
-    assert {path: path.stat().st_mtime_ns for path in kept} == kept
 
 
 class Moody(PixelModel):
@@ -228,16 +197,6 @@ def test_a_folder_in_use_is_refused_and_named(whole: Path, tmp_path: Path) -> No
     with exclusive(tmp_path), pytest.raises(RobustlibError, match=rf"Another sweep .*process {os.getpid()} on "):
         run_sweep(toy_plan(), tmp_path)
     run_sweep(toy_plan(), tmp_path)
-    assert contents(tmp_path) == contents(whole)
-
-
-def test_two_processes_on_one_folder_break_nothing(whole: Path, tmp_path: Path) -> None:
-    command = [sys.executable, str(TOYS), str(tmp_path)]
-    processes = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    told = [process.communicate()[1] for process in processes]
-    for process, message in zip(processes, told, strict=True):
-        assert process.returncode == 0 or "Another sweep is writing" in message
-    assert 0 in [process.returncode for process in processes]
     assert contents(tmp_path) == contents(whole)
 
 

@@ -1,9 +1,5 @@
-"""Small but real parts for sweeps: a data set in memory, models that answer from the pixels, a plan over both.
+"""Small but real parts for sweeps: a data set in memory, models that answer from the pixels, a plan over both."""
 
-Run as a script, ``python toys.py OUT``, it is a slow sweep: a process to be killed.
-"""
-
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,7 +18,6 @@ from robustlib.sweep import (
     Plan,
     Profile,
     plan_jobs,
-    run_sweep,
 )
 
 CONDITIONS = [
@@ -114,7 +109,3 @@ def contents(out: Path) -> dict[str, bytes]:
     """Return every file of a sweep but its lock, which tells who held it."""
     files = (path for path in out.rglob("*") if path.is_file() and path.name != "lock")
     return {path.relative_to(out).as_posix(): path.read_bytes() for path in files}
-
-
-if __name__ == "__main__":
-    run_sweep(toy_plan(mean=PixelModel("toy/mean", 0.05), corner=PixelModel("toy/corner", 0.05)), sys.argv[1])

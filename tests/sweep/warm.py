@@ -1,12 +1,16 @@
-"""Imported by the server that forks the processes of `children`: with all compiled, they start in no time."""
+"""Imported by the server that forks the processes of `children`: with all loaded and compiled, they start at once."""
 
 import tempfile
 from pathlib import Path
 
+import pytest
 from tqdm import tqdm
 
-from tests.sweep.children import long_plan, sweep
+from robustlib.__main__ import main
+from tests.sweep.children import Study, known, long_plan, sweep
 
-tqdm.monitor_interval = 0  # no thread may be left when the server forks
-with tempfile.TemporaryDirectory() as folder:
-    sweep(long_plan(), Path(folder))
+tqdm.monitor_interval = 0  # a thread of its own would not survive the fork
+with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+    known(patch)
+    sweep(long_plan(), Path(folder, "long"))
+    main(Study(Path(folder)).sweep(Path(folder, "out")))
