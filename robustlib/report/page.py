@@ -14,12 +14,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from PIL import Image
 
 from robustlib.files import write_atomically
-from robustlib.report.page_text import PrintedTable, figure_caption, inline, read_table
+from robustlib.report.page_text import PrintedTable, figure_caption, inline, read_cells, read_table
 from robustlib.report.questions import CHANGES, QUESTIONS, WAYS, most_flipped
 from robustlib.report.records import Record, title_of
 from robustlib.sweep.store import MANIFEST, file_hash, read_manifest
@@ -36,7 +37,7 @@ DOCUMENTS = {
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _LONG = 20  # rows from which a table is closed at first and can be searched
-_QUALITY = 70  # of photographs on the page; drawings are exact
+_QUALITY = 60  # of photographs on the page; drawings are exact
 _SHARPNESS = 1.6  # pixels of a drawing for each pixel of the page
 
 
@@ -111,6 +112,7 @@ def _documents(records: list[Record], notebooks: Path) -> list[dict[str, Any]]:
 def _section(record: Record, notebooks: Path) -> dict[str, Any]:
     content = record.content
     _, _, within = record.place.partition("/")
+    cells = read_cells(notebooks / content["notebook"]["file"])
     hidden = ("out_dir", "source")  # where the files are and came from, which is told otherwise
     return {
         "place": record.place,
@@ -119,7 +121,7 @@ def _section(record: Record, notebooks: Path) -> dict[str, Any]:
         "notebook": content["notebook"],
         "source": _source_text(content["source"]),
         "parameters": {name: value for name, value in content["parameters"].items() if name not in hidden},
-        "entries": [_entry(record, name, notebooks) for name in record.shown],
+        "entries": [_entry(record, name, cells) for name in record.shown],
     }
 
 
@@ -131,12 +133,12 @@ def _source_text(source: dict[str, Any]) -> str:
     return f"photographs of {source['photographs']}"
 
 
-def _entry(record: Record, name: str, notebooks: Path) -> dict[str, Any]:
+def _entry(record: Record, name: str, cells: list[nbformat.NotebookNode]) -> dict[str, Any]:
     entry = {"title": title_of(name), "links": record.links(name), "table": None, "figure": None}
     if name.endswith(".md"):
         table: PrintedTable = read_table(record.path(name).read_text(encoding="utf-8"))
         return entry | {"table": table, "caption": table.caption}
-    caption = figure_caption(notebooks / record.content["notebook"]["file"], Path(name).stem)
+    caption = figure_caption(cells, Path(name).stem)
     return entry | {"figure": _picture(record.path(name)), "caption": inline(caption)}
 
 

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -66,24 +65,21 @@ def read_table(text: str) -> PrintedTable:
     )
 
 
-def figure_caption(notebook: Path, name: str) -> str:
+def read_cells(notebook: Path) -> list[nbformat.NotebookNode]:
+    """Return the cells of a notebook; none if it is not there."""
+    return list(nbformat.read(notebook, as_version=4).cells) if notebook.exists() else []
+
+
+def figure_caption(cells: list[nbformat.NotebookNode], name: str) -> str:
     """Return what a notebook says right before it makes a figure, without the heading; "" if it says nothing.
 
     The figure is made by the first cell that names it, else, where a loop makes it, by the first that saves any.
     """
-    if not notebook.exists():
-        return ""
-    cells = _cells(notebook)
     for sign in (f'"{name}"', "save_figure("):
         for place, cell in enumerate(cells):
             if cell.cell_type == "code" and sign in cell.source:
                 return _last_text(cells[:place])
     return ""
-
-
-@cache
-def _cells(notebook: Path) -> list[nbformat.NotebookNode]:
-    return list(nbformat.read(notebook, as_version=4).cells)
 
 
 def _last_text(cells: list[nbformat.NotebookNode]) -> str:

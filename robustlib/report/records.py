@@ -32,7 +32,7 @@ class Record:
     def links(self, name: str) -> list[tuple[str, str]]:
         """Return kind and path, relative to the root, of all files of a table or figure."""
         alike = [Path(other) for other in self.content["outputs"] if Path(other).with_suffix("") == _stem(name)]
-        return [(path.suffix[1:].upper(), f"{self.place}/{path.as_posix()}") for path in alike]
+        return [(_kind(path), f"{self.place}/{path.as_posix()}") for path in alike]
 
 
 def read_records(root: Path) -> list[Record]:
@@ -57,6 +57,10 @@ def read_records(root: Path) -> list[Record]:
 def title_of(name: str) -> str:
     """Return the file name of a table or figure as a title."""
     return re.sub(r"_|(?<=[a-z])(?=[0-9])", " ", Path(name).stem).capitalize()
+
+
+def _kind(path: Path) -> str:
+    return {".md": "Markdown", ".tex": "LaTeX"}.get(path.suffix, path.suffix[1:].upper())
 
 
 def _stem(name: str) -> Path:

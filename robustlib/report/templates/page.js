@@ -4,15 +4,16 @@
   const find = (selector, root = document) => root.querySelector(selector);
   const holds = (text, words) => text.toLowerCase().includes(words.trim().toLowerCase());
 
-  // Sorting: up, down, and back to the order of the paper. What is no number, or empty, stays last.
+  // Sorting: up, down, and back to the order of the paper. What is no number, or says nothing, stays last.
   const collator = new Intl.Collator("en", { numeric: true });
+  const nothing = ["", "n/a", "\u2013"];
   const original = new WeakMap();
   const value = (row, column, isText) => {
     const text = row.cells[column].textContent.trim();
     return isText ? text : parseFloat(text.replaceAll(",", ""));
   };
   const compare = (one, other, isText, sign) => {
-    const [first, second] = isText ? [one === "", other === ""] : [Number.isNaN(one), Number.isNaN(other)];
+    const [first, second] = [one, other].map((found) => (isText ? nothing.includes(found) : Number.isNaN(found)));
     if (first || second) return first - second;
     return sign * (isText ? collator.compare(one, other) : one - other);
   };
