@@ -61,9 +61,14 @@ def make_predictions(folder: Path) -> Path:
     data = folder / "mmbench.tsv"
     pd.DataFrame(rows).to_csv(data, sep="\t", index=False)
     choice = DatasetChoice(f"mmbench:{data}", "dev")
-    families = ("typos", "image_shuffle", "abstain")
-    models = (ModelChoice(Shade.name),)
-    profile = Profile("toy", (choice,), models, suites=("vlm_robustbench",), severities=(1, 5), families=families)
+    profile = Profile(
+        name="toy",
+        datasets=(choice,),
+        models=(ModelChoice(Shade.name),),
+        corruptions=tuple(f"vlm_robustbench/{name}" for name in ("invert", "solarize", "frost", "snow", "fog")),
+        severities=(1, 5),
+        families=("typos", "image_shuffle", "abstain"),
+    )
     plan = plan_jobs(profile, [load_dataset(choice.name, "dev")], {Shade.name: Shade()}, profile_conditions(profile))
     run_sweep(plan, folder / "out")
     return folder / "out"

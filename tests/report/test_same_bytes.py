@@ -10,11 +10,10 @@ from tests.report.page_site import make_predictions
 
 ROOT = Path(__file__).parents[2]
 CODE = """
-import os
 from pathlib import Path
+
 from robustlib.report import vqa_bench, vqa_figure_data, vqa_figures
 from robustlib.report.figures import save_figure
-from robustlib.report.gallery import PHOTOGRAPHS, plot_gallery, prepare_galleries
 from robustlib.report.tables import write_table
 from robustlib.report.vqa_evidence import load_evidence
 from tests.report.page_site import make_site
@@ -24,8 +23,6 @@ for table in (vqa_bench.table1(evidence), vqa_bench.table2(evidence)):
     write_table(table, "figures/tables")
 drops = vqa_figure_data.prepare_relative_drops(evidence)
 save_figure(vqa_figures.plot_relative_drops(drops, "n"), drops, "figures/drops", "relative_drops")
-gallery = prepare_galleries(["meaning_preserving"], PHOTOGRAPHS[:1], 0)[0]
-save_figure(plot_gallery(gallery), gallery.numbers, "figures/gallery", gallery.category)
 make_site(Path("."), Path("build/data/out"))
 """
 PLACES = {
