@@ -15,7 +15,7 @@ HELD_OUT = "held_out"
 """Folder of the held-out answers, within that of the sweep."""
 
 
-def run_held_out(profile: Profile, out: str | Path, times: int) -> Path:
+def run_held_out(profile: Profile, out: str | Path, times: int, retry_failed: bool = False) -> Path:
     """Ask the models of a profile, as they stand, questions on images that the profile's sweep does not show.
 
     Args:
@@ -23,6 +23,7 @@ def run_held_out(profile: Profile, out: str | Path, times: int) -> Path:
         out: the folder of the profile's sweep; the answers go to its folder `HELD_OUT`.
         times: how many held-out questions for each question of the sweep, stratified by category; fewer if there are
             no more.
+        retry_failed: see `run_sweep`.
 
     Returns:
         The path of the manifest of the held-out answers.

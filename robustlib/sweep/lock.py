@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import sleep
-from typing import TextIO
+from typing import BinaryIO
 
 from robustlib.errors import RobustlibError
+from robustlib.files import naming
 
 
 @contextmanager
@@ -24,12 +25,12 @@ def exclusive(out: Path) -> Iterator[None]:
     """
     out.mkdir(parents=True, exist_ok=True)
     path = lock_of(out)
-    with path.open("a+", encoding="utf-8") as file:
+    with path.open("ab", buffering=0) as file:
         if not _take(file):
             raise RobustlibError(f"Another sweep is writing to {out} ({_read(path)}); wait for it or stop it.")
-        file.truncate(0)
-        file.write(f"process {os.getpid()} on {socket.gethostname()}")
-        file.flush()
+        with naming(path):
+            file.truncate(0)
+            file.write(f"process {os.getpid()} on {socket.gethostname()}".encode())
         yield
 
 
@@ -51,7 +52,7 @@ def lock_of(out: Path) -> Path:
     return out / "lock"
 
 
-def _take(file: TextIO) -> bool:
+def _take(file: BinaryIO) -> bool:
     """Lock the file if it is free; look twice, as `holder` looks by locking it for a moment."""
     for wait in (0.0, 0.1):
         sleep(wait)

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import threading
@@ -313,6 +314,18 @@ def test_work_under_way_is_finished_when_other_work_fails() -> None:
     assert next(made) == 1
     with pytest.raises(RuntimeError, match="no luck"):
         next(made)
+
+
+def test_a_disk_that_is_full_from_the_beginning_is_told_with_the_file(tmp_path: Path) -> None:
+    process = start(full, tmp_path)
+    process.join()
+    assert process.exitcode == 0
+
+
+def full(out: Path) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    with pytest.raises(OSError, match=rf"'{out}/lock'"):
+        run_sweep(toy_plan(), out)
 
 
 def test_after_an_error_of_the_disk_no_more_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
