@@ -2,7 +2,8 @@
 
 * bare: the model's network on batches whose tensors are ready, in as many threads as the sweep has workers;
 * sweep: `run_sweep` on the same questions, from reading images to written shards;
-* loop: a question at a time, its image corrupted, prepared and asked by itself.
+* loop: a question at a time, its image corrupted, prepared and asked by itself, with transformers' own processor and
+  network where it has them (ViLT, BLIP), else with the adapter.
 
 Rounds alternate, and the best of each counts, so that what else the machine does falls on all alike.
 """
@@ -19,16 +20,19 @@ from statistics import geometric_mean
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import torch
 from tabulate import tabulate
+from transformers import BlipForQuestionAnswering, ViltForQuestionAnswering
 
 from robustlib.corruptions import warm_up
 from robustlib.models import load_model
-from robustlib.models.base import Model
+from robustlib.models.base import Model, Prompt
+from robustlib.models.blip import Blip
 from robustlib.models.staged import Staged
+from robustlib.models.vilt import Vilt
 from robustlib.sweep import Plan, load_profile, make_plan, plan_jobs, run_sweep
 from robustlib.sweep.conditions import Item, items_of
 from robustlib.sweep.plan import Job, profile_conditions
-from robustlib.sweep.rows import make_rows
 from robustlib.sweep.shards import Batch, batches
 from robustlib.sweep.showing import prompts_by_picture
 from robustlib.sweep.threads import in_threads
@@ -70,7 +74,7 @@ def _measure(plan: Plan, model: Model, rounds: int) -> list[float]:
     assert isinstance(model, Staged)
     (dataset,) = plan.datasets.values()
     ready = [_ready(plan, model, job) for job in plan.jobs]
-    cores = os.cpu_count() or 1
+    answer, cores = _stock(model), os.cpu_count() or 1
     seconds: dict[tuple[str, int], list[float]] = defaultdict(list)
     for _ in range(rounds):
         for workers in (1, cores):
@@ -78,7 +82,7 @@ def _measure(plan: Plan, model: Model, rounds: int) -> list[float]:
             with TemporaryDirectory() as folder:
                 sweep = partial(run_sweep, plan, Path(folder, "out"), workers=workers)
                 seconds["sweep", workers].append(_seconds(sweep))
-        seconds["loop", 1].append(_seconds(partial(_loop, plan, model)))
+        seconds["loop", 1].append(_seconds(partial(_loop, plan, answer)))
     asked = len(plan.jobs) * len(dataset)
     speed = {key: asked / min(found) for key, found in seconds.items()}
     speed["loop", 1] *= LOOPED / len(dataset)
@@ -108,12 +112,32 @@ def _bare(model: Staged, ready: Sequence[Sequence[Batch]], workers: int) -> None
         pass
 
 
-def _loop(plan: Plan, model: Model) -> None:
+def _loop(plan: Plan, answer: Callable[[Prompt], object]) -> None:
     """Ask a question at a time, as one would without a library for it."""
     for job in plan.jobs:
         for item in _items(plan, job)[:LOOPED]:
             ((_, prompt),) = prompts_by_picture([item])
-            make_rows(model.name, plan.datasets[job.dataset], [item], model.answer([prompt]), plan.profile.scoring)
+            answer(prompt)
+
+
+def _stock(model: Model) -> Callable[[Prompt], object]:
+    """Return how a question is answered with what transformers has; for a model that it lacks, with the adapter."""
+    if not isinstance(model, Vilt | Blip):
+        return lambda prompt: model.answer([prompt])
+    checkpoint = model._checkpoint
+    kind = ViltForQuestionAnswering if isinstance(model, Vilt) else BlipForQuestionAnswering
+    network: Any = kind.from_pretrained(checkpoint.source)
+
+    @torch.inference_mode()
+    def answer(prompt: Prompt) -> object:
+        inputs = checkpoint.image_processor(prompt.image, input_data_format="channels_last", return_tensors="pt")
+        inputs.update(checkpoint.tokenizer(prompt.text, return_tensors="pt"))
+        if isinstance(model, Vilt):
+            return network.config.id2label[int(network(**inputs).logits.argmax())]
+        ids = network.generate(inputs["input_ids"], inputs["pixel_values"], attention_mask=inputs["attention_mask"])
+        return checkpoint.tokenizer.decode(ids[0], skip_special_tokens=True)
+
+    return answer
 
 
 def _seconds(work: Callable[[], Any]) -> float:
