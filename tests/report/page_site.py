@@ -79,7 +79,7 @@ def make_site(folder: Path, predictions: Path) -> Path:
     figures, notebooks = folder / "figures", folder / "notebooks"
     place = figures / "vqa_bench" / "toy"
     frame = pd.DataFrame(
-        {"model": ["b", f"a {HOSTILE}", "c", "d"], "share": [10.0, -2.5, float("nan"), 9.25], "low": [1.0, 2, 3, 4]}
+        {"model": ["b", f"a {HOSTILE}", "c", "d"], "share": [10.0, float("nan"), -2.5, 9.25], "low": [1.0, 2, 3, 4]}
     )
     columns = (Column("model", "Model"), Column("share", "$A^{rel}_v$", "Group", 2), Column("low", "Low", "Group", 0))
     write_table(Table("table1", "Shares $> 0$ of **all**.", frame, columns, bold=frozenset({(0, "share")})), place)
