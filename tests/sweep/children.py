@@ -48,6 +48,8 @@ class Toy(PixelModel):
                 case "hang":
                     time.sleep(3600)
                 case "full disk":
+                    while not shards_in(Path(self.record["out"])):
+                        time.sleep(0.002)
                     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
                 case "out of memory":
                     raise MemoryError
@@ -121,3 +123,15 @@ def long_plan(seconds: float = 0.0) -> Plan:
 def sweep(plan: Plan, out: Path, retry_failed: bool = False) -> None:
     """Run a plan."""
     run_sweep(plan, out, workers=2, retry_failed=retry_failed)
+
+
+def shards_in(out: Path) -> list[Path]:
+    """Return the shards that are there."""
+    return list(out.rglob("*.parquet"))
+
+
+def wait_for_a_shard(process: ForkServerProcess, out: Path) -> None:
+    """Return when a process has made its first shard."""
+    while not shards_in(out):
+        assert process.is_alive()
+        time.sleep(0.002)
