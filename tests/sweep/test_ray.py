@@ -1,6 +1,7 @@
 """The engine `ray` on a real Ray on this machine. The shards to compare with come from the engine `local`."""
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -189,3 +190,9 @@ def test_an_actor_has_a_gpu_or_a_core_or_an_even_share_of_one(
 ) -> None:
     monkeypatch.setattr("ray.cluster_resources", lambda: cluster)
     assert ray_engine._shares(workers, jobs) == expected
+
+
+def test_nothing_else_knows_ray() -> None:
+    package = Path(ray_engine.__file__).parents[1]
+    knowing = [path for path in package.rglob("*.py") if re.search(r"^\s*(import|from) ray\b", path.read_text(), re.M)]
+    assert knowing == [Path(ray_engine.__file__)]
