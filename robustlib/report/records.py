@@ -22,7 +22,7 @@ class Record:
 
     @property
     def shown(self) -> list[str]:
-        """Its tables and figures: the names of their Markdown and PNG files, table2 before table10."""
+        """Its tables and figures, as the names of their Markdown and PNG files: those with a document's number first."""
         return sorted((name for name in self.content["outputs"] if name.endswith((".md", ".png"))), key=_by_number)
 
     def path(self, name: str) -> Path:
@@ -67,6 +67,7 @@ def _stem(name: str) -> Path:
     return Path(name).with_suffix("")
 
 
-def _by_number(name: str) -> list[str]:
-    """Return a key by which table2 comes before table10."""
-    return [part.zfill(9) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+def _by_number(name: str) -> tuple[bool, list[str]]:
+    """Return a key by which table2 comes before table10, and both before what has no number."""
+    parts = [part.zfill(9) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+    return not name.startswith(("figure", "table")), parts

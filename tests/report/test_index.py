@@ -58,7 +58,7 @@ def test_the_page_shows_tables_and_figures_and_links_what_is_long(figures: Path)
     assert "A long table." in page
     assert "| row |" not in page
     headings = [line.removeprefix("### ") for line in page.splitlines() if line.startswith("### ")]
-    assert headings == ["Drop", "Large", "Small", "Table 2", "Table 10"]
+    assert headings == ["Table 2", "Table 10", "Drop", "Large", "Small"]
 
 
 def test_a_missing_output_or_no_record_at_all_is_an_error(figures: Path, tmp_path: Path) -> None:

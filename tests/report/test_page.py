@@ -62,7 +62,7 @@ def test_it_shows_what_ran_and_every_table_and_figure(page: Page) -> None:
     expect(page).to_have_title("robustlib: tables and figures")
     expect(page.locator("#run")).to_contain_text("toy: 1 model, 8 questions")
     expect(page.locator("#run")).to_contain_text("numpy")
-    assert page.locator(".entry h4").all_inner_texts() == ["Figure 2", "Long", "Noise", "Table 1"]
+    assert page.locator(".entry h4").all_inner_texts() == ["Figure 2", "Table 1", "Long", "Noise"]
     entry = page.locator(".entry").first
     expect(entry.locator("figcaption code")).to_have_text("rises")
     links = entry.locator(".links a").evaluate_all("links => links.map(link => link.getAttribute('href'))")
