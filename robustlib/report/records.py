@@ -22,7 +22,7 @@ class Record:
 
     @property
     def shown(self) -> list[str]:
-        """Its tables and figures, as the names of their Markdown and PNG files: those with a document's number first."""
+        """Its tables and figures, the names of their Markdown and PNG files: those with a number first."""
         return sorted((name for name in self.content["outputs"] if name.endswith((".md", ".png"))), key=_by_number)
 
     def path(self, name: str) -> Path:
