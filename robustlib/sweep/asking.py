@@ -59,7 +59,7 @@ def ask(model: Model, prompts: Sequence[Prompt], ready: Any = None, room: Room |
         return _ask_in_parts(model, prompts, room.prompts, room)
     try:
         answers = answer(model, prompts, ready)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a model that ends the process would pass for a sweep that went well
         failure, crowded = f"{type(error).__name__}: {error}", is_out_of_memory(error)
     else:
         return check_answers(model, prompts, answers)
@@ -72,7 +72,7 @@ def ask(model: Model, prompts: Sequence[Prompt], ready: Any = None, room: Room |
     return _ask_in_parts(model, prompts, half, room)
 
 
-def is_out_of_memory(error: Exception) -> bool:
+def is_out_of_memory(error: BaseException) -> bool:
     """Tell whether a call failed for lack of memory, on whatever device: torch has no one class for that."""
     text = f"{type(error).__name__}: {error}".lower()
     return any(sign in text for sign in _OUT_OF_MEMORY)

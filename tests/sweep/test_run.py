@@ -1,5 +1,6 @@
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -96,6 +97,8 @@ class Moody(PixelModel):
             return answer
         if self.fault == "raises":
             raise RuntimeError("out of luck")
+        if self.fault == "exits":
+            sys.exit(0)
         return {
             "text": replace(answer, text=None),  # type: ignore[arg-type]  # the mistake under test, here and below
             "option mass": replace(answer, option_mass=1.5),
@@ -106,7 +109,9 @@ class Moody(PixelModel):
         }[self.fault]
 
 
-@pytest.mark.parametrize("fault", ["raises", "text", "option mass", "confidence", "logits", "choice", "status"])
+@pytest.mark.parametrize(
+    "fault", ["raises", "exits", "text", "option mass", "confidence", "logits", "choice", "status"]
+)
 def test_a_failed_question_is_a_row_and_its_neighbours_are_answered(whole: Path, tmp_path: Path, fault: str) -> None:
     with pytest.raises(FailedAnswersError, match=r"^7 of 154 answers .* toy/mean on question question-5"):
         run_sweep(toy_plan(mean=Moody(fault)), tmp_path)
