@@ -6,7 +6,6 @@ is on the same page in the build folder.
 
 import base64
 import hashlib
-import io
 import json
 import os
 import platform
@@ -21,7 +20,7 @@ from PIL import Image
 
 from robustlib.files import write_atomically
 from robustlib.report.page_text import PrintedTable, figure_caption, inline, read_cells, read_table
-from robustlib.report.questions import CHANGES, QUESTIONS, WAYS, most_flipped
+from robustlib.report.questions import CHANGES, QUESTIONS, WAYS, data_uri, most_flipped
 from robustlib.report.records import Record, title_of
 from robustlib.sweep.store import MANIFEST, file_hash, read_manifest
 
@@ -145,11 +144,9 @@ def _entry(record: Record, name: str, cells: list[nbformat.NotebookNode]) -> dic
 def _picture(path: Path) -> dict[str, Any]:
     """Return a PNG as it is embedded: a drawing, which has a palette, without loss, a photograph with a little."""
     with Image.open(path) as image:
-        buffer, is_drawing = io.BytesIO(), image.mode == "P"
-        image.convert("RGB").save(buffer, "WEBP", lossless=is_drawing, quality=_QUALITY)
+        is_drawing = image.mode == "P"
         width, height = (round(side / _SHARPNESS) if is_drawing else side for side in image.size)
-    uri = f"data:image/webp;base64,{base64.b64encode(buffer.getvalue()).decode()}"
-    return {"uri": uri, "width": width, "height": height}
+        return {"uri": data_uri(image, _QUALITY, is_drawing), "width": width, "height": height}
 
 
 def _sweeps(records: list[Record], manifests: dict[str, Path]) -> list[dict[str, Any]]:

@@ -135,6 +135,13 @@ def most_flipped(source: str | Path) -> dict[str, list[Case]]:
     return cases
 
 
+def data_uri(image: Image.Image, quality: int, lossless: bool = False) -> str:
+    """Return an image as WebP within a URI, for a page that needs no other file."""
+    buffer = io.BytesIO()
+    image.convert("RGB").save(buffer, "WEBP", quality=quality, lossless=lossless)
+    return f"data:image/webp;base64,{base64.b64encode(buffer.getvalue()).decode()}"
+
+
 def _with_flips(answers: pd.DataFrame) -> pd.DataFrame:
     """Add whether an answer was given under a change that keeps the meaning, and whether that turned it wrong."""
     of_question = ["dataset", "split", "model", "group_id"]
@@ -190,16 +197,15 @@ def _show(items: dict[Place, Item]) -> dict[Place, tuple[Question, str]]:
     """Return each question as it was asked, with the data URI of its picture."""
     places, asked = list(items), list(items.values())
     return {
-        places[number]: (asked[number].variant.question, "" if prompt.image is None else _data_uri(prompt.image))
+        places[number]: (asked[number].variant.question, "" if prompt.image is None else _thumbnail(prompt.image))
         for number, prompt in prompts_by_picture(asked)
     }
 
 
-def _data_uri(pixels: Pixels) -> str:
-    image, buffer = Image.fromarray(pixels), io.BytesIO()
+def _thumbnail(pixels: Pixels) -> str:
+    image = Image.fromarray(pixels)
     image.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
-    image.save(buffer, "WEBP", quality=85)
-    return f"data:image/webp;base64,{base64.b64encode(buffer.getvalue()).decode()}"
+    return data_uri(image, quality=85)
 
 
 def _case(rows: pd.DataFrame, choice: dict[str, list[Place]], shown: dict[Place, tuple[Question, str]]) -> Case:
