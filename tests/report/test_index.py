@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from robustlib.__main__ import main
 from robustlib.errors import InvalidValueError
 from robustlib.report.index import write_index
 from robustlib.report.provenance import write_provenance
@@ -59,6 +60,14 @@ def test_the_page_shows_tables_and_figures_and_links_what_is_long(figures: Path)
     assert "| row |" not in page
     headings = [line.removeprefix("### ") for line in page.splitlines() if line.startswith("### ")]
     assert headings == ["Table 2", "Table 10", "Drop", "Large", "Small"]
+
+
+def test_the_command_prints_the_pages(figures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    build = tmp_path / "build"
+    assert main(["index", str(figures), "--notebooks", str(tmp_path), "--build", str(build)]) == 0
+    pages = [figures / "README.md", figures / "index.html", build / "index.html"]
+    assert capsys.readouterr().out.split() == list(map(str, pages))
+    assert all(page.exists() for page in pages)
 
 
 def test_a_missing_output_or_no_record_at_all_is_an_error(figures: Path, tmp_path: Path) -> None:
