@@ -8,6 +8,8 @@ from pathlib import Path
 import nbformat
 from markupsafe import Markup, escape
 
+from robustlib.errors import InvalidValueError
+
 _SYMBOLS = {
     r"\\Delta": "&Delta;",
     r"\\downarrow": "&darr;",
@@ -66,8 +68,17 @@ def read_table(text: str) -> PrintedTable:
 
 
 def read_cells(notebook: Path) -> list[nbformat.NotebookNode]:
-    """Return the cells of a notebook; none if it is not there."""
-    return list(nbformat.read(notebook, as_version=4).cells) if notebook.exists() else []
+    """Return the cells of a notebook; none if it is not there.
+
+    Raises:
+        InvalidValueError: the file is no notebook.
+    """
+    if not notebook.exists():
+        return []
+    try:
+        return list(nbformat.read(notebook, as_version=4).cells)
+    except Exception as error:
+        raise InvalidValueError(f"{notebook} cannot be read as a notebook: {error}") from error
 
 
 def figure_caption(cells: list[nbformat.NotebookNode], name: str) -> str:

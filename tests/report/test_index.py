@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import nbformat
 import pytest
 from PIL import Image
 
@@ -16,7 +17,7 @@ from robustlib.report.provenance import write_provenance
 def figures(tmp_path: Path) -> Path:
     folder = tmp_path / "figures" / "vqa" / "tables"
     folder.mkdir(parents=True)
-    (tmp_path / "n.ipynb").write_text("{}")
+    nbformat.write(nbformat.v4.new_notebook(), tmp_path / "n.ipynb")
     (folder / "small.md").write_text("Caption.\n\n| a |\n| :-- |\n| 1 |\n")
     (folder / "small.csv").write_text("a\n1\n")
     (folder / "large.md").write_text("A long table.\n\n" + "| row |\n" * 100)
@@ -71,6 +72,9 @@ def test_the_command_prints_the_pages(figures: Path, tmp_path: Path, capsys: pyt
 
 
 def test_a_missing_output_or_no_record_at_all_is_an_error(figures: Path, tmp_path: Path) -> None:
+    (tmp_path / "n.ipynb").write_text("{}")
+    with pytest.raises(InvalidValueError, match=r"n\.ipynb cannot be read as a notebook"):
+        write_index(figures, tmp_path)
     (figures / "vqa" / "tables" / "drop.png").unlink()
     with pytest.raises(InvalidValueError, match=r"drop\.png"):
         write_index(figures)
