@@ -4,6 +4,7 @@ An engine is one function: it makes the shard of every job and yields the bytes 
 and one row in `ENGINES`.
 """
 
+import sys
 from collections.abc import Callable, Generator, Sequence
 from importlib import import_module
 from typing import cast
@@ -40,7 +41,7 @@ def run_local(plan: Plan, jobs: Sequence[Job], workers: int | None) -> Made:
     Args:
         plan: what the jobs belong to.
         jobs: those to run.
-        workers: number of threads; None for one per core.
+        workers: number of threads; None for one per core, or for two where networks compute on a GPU.
     """
     order = list(plan.models)
     by_model = sorted(jobs, key=lambda job: order.index(job.model))
@@ -50,4 +51,13 @@ def run_local(plan: Plan, jobs: Sequence[Job], workers: int | None) -> Made:
         with replicas.borrow(job.model) as model:
             return job, make_shard(plan, job, model)
 
-    return in_threads(run, by_model, workers)
+    return in_threads(run, by_model, workers or _workers())
+
+
+def _workers() -> int | None:
+    """Return the usual number of threads, None for one per core.
+
+    On a GPU each has a batch in its memory: with two, one reads what the other's network has left.
+    """
+    torch = sys.modules.get("torch")  # models that use it have been planned, and so loaded, by now
+    return 2 if torch and torch.cuda.is_available() else None
