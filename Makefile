@@ -64,6 +64,9 @@ lab: $(ENVIRONMENT) ## open the notebooks in JupyterLab
 bench: $(ENVIRONMENT) ## measure speed side by side with peers
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON) -m tests.bench.corruptions
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON) -m tests.bench.families
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON) -m tests.bench.sweep
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON) -m tests.bench.predictions
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON) -m tests.bench.costs
 
 models: $(ENVIRONMENT) ## train the pocket models again from scratch
 	$(RUN) notebooks/train_pocket_models.ipynb build/train_pocket_models.ipynb
