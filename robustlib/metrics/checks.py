@@ -14,6 +14,12 @@ def require_columns(predictions: pd.DataFrame, columns: Sequence[str]) -> None:
         raise InvalidValueError(f"The predictions lack the columns {absent}; they have {list(predictions.columns)}.")
 
 
+def image_names(predictions: pd.DataFrame) -> pd.Series:
+    """Return the image of each row by a name that no image of another data set or split has."""
+    names: pd.Series = predictions["dataset"] + "/" + predictions["split"] + "/" + predictions["image_id"]
+    return names
+
+
 def require_one_source(predictions: pd.DataFrame) -> None:
     """Raise InvalidValueError unless all rows, at least one, are of one data set and split."""
     sources = predictions[["dataset", "split"]].drop_duplicates()

@@ -12,6 +12,7 @@ import pandas as pd
 from robustlib.errors import InvalidValueError
 from robustlib.metrics.answer_types import answer_type, names_chromatic
 from robustlib.metrics.bootstrap import draw_clusters, percentile_interval
+from robustlib.metrics.checks import image_names, require_columns
 from robustlib.metrics.error_kinds import RIGHT, join_clean
 from robustlib.scoring.vqa import normalise_answer
 
@@ -47,8 +48,9 @@ def colour_bias_shares(
         There is no row where no question asks for a colour.
 
     Raises:
-        InvalidValueError: there is no row of `SUITE`, or a row lacks its clean row.
+        InvalidValueError: there is no row of `SUITE`, a column is missing, or a row lacks its clean row.
     """
+    require_columns(predictions, [*_QUESTION, "model", "image_id", "suite", "family", "variant", "answer", "score"])
     grey = predictions[predictions["suite"] == SUITE]
     if grey.empty:
         raise InvalidValueError(f"The predictions hold no answer about grey images: add the suite {SUITE!r}.")
@@ -70,11 +72,11 @@ def colour_bias_shares(
 
 
 def _shares(cell: pd.DataFrame, resamples: int, seed: int) -> dict[str, float]:
-    values, images = cell[list(SHARES)].to_numpy(np.float64), cell["image_id"].nunique()
-    found = {"questions": len(cell), "images": images} | dict(zip(SHARES, values.mean(axis=0), strict=True))
-    if images < 2:
+    values, images = cell[list(SHARES)].to_numpy(np.float64), image_names(cell)
+    found = {"questions": len(cell), "images": images.nunique()} | dict(zip(SHARES, values.mean(axis=0), strict=True))
+    if found["images"] < 2:
         return found
-    resampled = draw_clusters(cell["image_id"], resamples, seed).means(values)
+    resampled = draw_clusters(images, resamples, seed).means(values)
     for share, estimates in zip(SHARES, resampled.T, strict=True):
         found[f"{share}_low"], found[f"{share}_high"] = percentile_interval(estimates)
     return found

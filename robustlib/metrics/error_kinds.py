@@ -21,13 +21,14 @@ them. `agreement` measures them on answers that a person sorted.
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
+import numpy as np
 import pandas as pd
 
 from robustlib.data.question import YES_NO
 from robustlib.errors import InvalidValueError
 from robustlib.metrics.answer_types import answer_type, count_in, is_count
+from robustlib.metrics.checks import require_columns
 from robustlib.scoring.vqa import normalise_answer
 
 KINDS = ("miscolor", "undercount", "overcount", "misclassify", "blindness", "irrationality", "no_answer")
@@ -41,9 +42,9 @@ _DENIES = re.compile(
 )
 _NEGATED = re.compile(r"\b(no|not)\b", re.IGNORECASE)
 _QUESTION = ["dataset", "split", "question_id"]
+_COLUMNS = ["model", *_QUESTION, "suite", "variant", "severity", "answer", "score"]
 
 
-@lru_cache(maxsize=1 << 16)
 def error_kind(question: str, reference: str, prediction: str) -> str:
     """Return the kind of a wrong answer, one of `KINDS`.
 
@@ -80,8 +81,10 @@ def sort_answers(predictions: pd.DataFrame, questions: pd.DataFrame, suite: str 
         an answer that is still right (`RIGHT`).
 
     Raises:
-        InvalidValueError: there is no corruption of this suite, or a row lacks its clean row or its question.
+        InvalidValueError: there is no corruption of this suite, a column is missing, or a row lacks its clean row, has
+            two of them, or lacks its question.
     """
+    require_columns(predictions, [*_COLUMNS, "family"])
     corrupted = predictions[(predictions["family"] == "corruption") & (predictions["suite"] == suite)]
     if corrupted.empty:
         raise InvalidValueError(f"The predictions hold no corruption of suite {suite!r}.")
@@ -93,8 +96,11 @@ def sort_answers(predictions: pd.DataFrame, questions: pd.DataFrame, suite: str 
         lost = rows.loc[rows["question"].isna(), "question_id"].iloc[0]
         raise InvalidValueError(f"The text of question {lost!r} is unknown; these are not the questions of the sweep.")
     rows = rows[rows["clean_score"] >= RIGHT].reset_index(drop=True)
-    texts = zip(rows["question"], rows["reference"], rows["answer"], rows["score"] >= RIGHT, strict=True)
-    rows["kind"] = ["" if right else error_kind(*words) for *words, right in texts]
+    texts = rows.loc[~(rows["score"] >= RIGHT), ["question", "reference", "answer"]]
+    kinds = [error_kind(*words) for words in texts.drop_duplicates().itertuples(index=False, name=None)]
+    rows["kind"] = ""
+    places = texts.groupby(list(texts), sort=False, dropna=False).ngroup()
+    rows.loc[texts.index, "kind"] = np.array(kinds, object)[places]
     return rows[
         ["model", *_QUESTION, "corruption", "severity", "question", "reference", "clean_answer", "answer", "kind"]
     ]
@@ -104,10 +110,13 @@ def join_clean(rows: pd.DataFrame, predictions: pd.DataFrame) -> pd.DataFrame:
     """Put what the same model said on the clean image beside its rows, as ``clean_answer`` and ``clean_score``.
 
     Raises:
-        InvalidValueError: there is no clean answer to one of them.
+        InvalidValueError: there is no clean answer to one of them, or there are two.
     """
     names = {"answer": "clean_answer", "score": "clean_score"}
     clean = predictions.loc[predictions["family"] == "clean", ["model", *_QUESTION, *names]].rename(columns=names)
+    if (twice := clean.duplicated(["model", *_QUESTION])).any():
+        model, *_, question = clean.loc[twice, ["model", *_QUESTION]].iloc[0]
+        raise InvalidValueError(f"{model} has two clean answers to question {question!r}; leave out treated images.")
     joined = rows.merge(clean, how="left", on=["model", *_QUESTION], validate="many_to_one")
     if joined["clean_score"].isna().any():
         lost = joined[joined["clean_score"].isna()].iloc[0]

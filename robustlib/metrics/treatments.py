@@ -13,6 +13,7 @@ import pandas as pd
 from robustlib.corruptions import find_corruption
 from robustlib.errors import InvalidValueError
 from robustlib.metrics.bootstrap import draw_clusters, percentile_interval
+from robustlib.metrics.checks import require_columns
 
 CLEAN, ALL, WHITE_BOX = "clean", "all corruptions", "white box"
 
@@ -87,9 +88,7 @@ def name_cells(predictions: pd.DataFrame) -> pd.DataFrame:
     Raises:
         InvalidValueError: a column is missing.
     """
-    absent = [name for name in _COLUMNS if name not in predictions.columns]
-    if absent:
-        raise InvalidValueError(f"The predictions lack the columns {absent}; they have {list(predictions.columns)}.")
+    require_columns(predictions, _COLUMNS)
     rows = predictions.loc[predictions["family"].isin(["clean", "corruption"]), _COLUMNS]
     return rows.assign(
         dataset=rows["dataset"] + "/" + rows["split"],

@@ -161,6 +161,14 @@ def test_only_answers_that_were_right_can_turn_wrong() -> None:
     ]
 
 
+def test_the_same_words_are_of_the_same_kind_wherever_they_stand() -> None:
+    wrong = ["blue", "", "2", "blue", "no", "", "blue", "green"]
+    rows = [*ROWS[:1], *(row("a", answer, 0, "snow", place) for place, answer in enumerate(wrong))]
+    found = sort_answers(pd.DataFrame(rows), QUESTIONS)
+    assert found["kind"].tolist() == [error_kind("What color is it?", "red", answer) for answer in wrong]
+    assert found["kind"].nunique() == 3
+
+
 def test_counts_and_shares_add_up() -> None:
     answers = sort_answers(pd.DataFrame(ROWS), QUESTIONS)
     table = count_kinds(answers, ["corruption"]).set_index("corruption")
@@ -182,6 +190,8 @@ def test_counts_and_shares_add_up() -> None:
         (ROWS[:3], QUESTIONS, "no corruption of suite 'vqa_bench'"),
         (ROWS[1:], QUESTIONS, "toy has no clean answer to question 'a'"),
         (ROWS, QUESTIONS[1:], "question 'a' is unknown"),
+        ([*ROWS, row("b", "2", 1)], QUESTIONS, "toy has two clean answers to question 'b'"),
+        ([{"family": "corruption"}], QUESTIONS, "lack the columns .*'answer'"),
     ],
 )
 def test_what_cannot_be_sorted_is_refused(rows: list[dict[str, object]], questions: pd.DataFrame, message: str) -> None:
