@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from robustlib.errors import InvalidValueError
 from robustlib.metrics.arrays import Array
 from robustlib.metrics.bootstrap import ClusterDraws, draw_clusters, percentile_interval
+from robustlib.metrics.checks import image_names
 
 ANOTHER_IMAGE = "another_image"
 """The variant of pairs that no corruption made: the clean maps of two images, which shows what chance would give."""
@@ -108,8 +109,9 @@ def drift_summary(pairs: pd.DataFrame, by: Sequence[str], resamples: int = 1000,
     """
     rows = []
     for group, block in pairs.groupby(list(by), sort=False):
-        counts = [len(block), block["image_id"].nunique(), block["changed"].mean(), block["constant"].sum()]
-        draws = draw_clusters(block["image_id"], resamples, seed) if counts[1] > 1 else None
+        images = image_names(block)
+        counts = [len(block), images.nunique(), block["changed"].mean(), block["constant"].sum()]
+        draws = draw_clusters(images, resamples, seed) if counts[1] > 1 else None
         numbers = [number for name in _MEASURES for number in _mean(block[name].to_numpy(np.float64), draws)]
         rows.append([*group, *counts, *numbers])
     ends = [f"{name}{end}" for name in _MEASURES for end in ("", "_low", "_high")]
@@ -162,11 +164,14 @@ def _with_clean(corrupted: pd.DataFrame, clean: pd.DataFrame) -> pd.DataFrame:
 
 
 def _with_another(clean: pd.DataFrame) -> pd.DataFrame:
-    """Pair each clean map of one grid with that of the question half the way further on by the same model."""
+    """Pair each clean map of one grid with that of a question almost half the way further on by the same model.
+
+    Exactly half would make every pair twice, once from each side.
+    """
     parts = []
     for _, own in clean.groupby("model", sort=False):
-        place = np.arange(len(own))
-        other = own.iloc[(place + len(own) // 2) % len(own)].add_suffix("_clean").set_index(own.index)
+        ahead = max(1, (len(own) - 1) // 2)
+        other = own.iloc[(np.arange(len(own)) + ahead) % len(own)].add_suffix("_clean").set_index(own.index)
         parts.append(pd.concat([own, other], axis=1)[(own["image_id"] != other["image_id_clean"])])
     return pd.concat(parts).assign(suite="", variant=ANOTHER_IMAGE, severity=0)
 

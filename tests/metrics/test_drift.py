@@ -118,6 +118,29 @@ def test_the_summary_counts_and_has_intervals_over_images() -> None:
     assert (chance["pairs"] > 0).all()
 
 
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 8])
+def test_no_two_other_images_are_paired_twice(count: int) -> None:
+    """Correlations are symmetric: a pair from both sides would count as two."""
+    spots = np.eye(count)[:, None]  # each clean map has its evidence in a place of its own
+    rows = [
+        {"model": "a", "dataset": "toy", "split": "test", "question_id": f"q{place}", "image_id": f"i{place}"}
+        | {"suite": "", "variant": "clean", "severity": 0, "answer": "", "rows": 1, "columns": count}
+        | {"map": spots[place].ravel(), "captions": []}
+        for place in range(count)
+    ]
+    pairs = explanation_drift(pd.DataFrame(rows))
+    partners = {place: (place + max(1, (count - 1) // 2)) % count for place in range(count)}
+    assert pairs["shift"].tolist() == pytest.approx([abs(a - b) / count / np.sqrt(2) for a, b in partners.items()])
+    assert len({frozenset(pair) for pair in partners.items()}) == (count if count > 2 else 1)
+
+
+def test_images_of_two_data_sets_are_others_even_by_the_same_name() -> None:
+    table = explanations()
+    both = pd.concat([table, table.assign(dataset="other")])
+    found = drift_summary(explanation_drift(both), ["model", "variant"]).set_index(["model", "variant"])
+    assert found.loc[("a", "snow"), ["pairs", "images"]].tolist() == [16, 4]
+
+
 def test_one_image_gives_means_without_intervals() -> None:
     table = explanations()
     found = drift_summary(explanation_drift(table[table["image_id"] == "i0"]), ["model"])
