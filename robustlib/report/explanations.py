@@ -19,10 +19,11 @@ NONE = "These predictions hold no explanations: none were asked for, or no model
 _LABELS = {ANOTHER_IMAGE: "another image", "corruption": "corruptions", "True": "changed", "False": "the same"}
 _MEASURES = {"correlation": "Correlation", "shift": "Shift", "captions_kept": "Captions kept"}
 _RULES = (
-    "Means over pairs with 95 % intervals (images resampled): Pearson's correlation, the distance between the centres "
-    "of mass as a share of the image's diagonal, and the share of the clean image's captions that are written again. "
-    "Constant: pairs with a map that is the same everywhere, whose correlation counts as 0, or as 1 if both are."
+    "Means over pairs with 95 % intervals (images resampled): Pearson's correlation, and the distance between the "
+    "centres of mass as a share of the image's diagonal. Constant: pairs with a map that is the same everywhere, whose "
+    "correlation counts as 0, or as 1 if both are."
 )
+_CAPTIONS = " Captions kept: the share of the clean image's captions that are written again."
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ def _table(name: str, evidence: DriftEvidence, pairs: pd.DataFrame, by: dict[str
     ]
     return Table(
         name=name,
-        caption=f"{caption} {_RULES}",
+        caption=f"{caption} {_RULES}{_CAPTIONS if 'captions_kept' in frame else ''}",
         frame=frame,
         columns=(
             *(Column(column, label) for column, label in by.items()),

@@ -31,7 +31,10 @@ _SIDE = 64  # pixels of the longer side of a picture
 _LEVELS = 4  # pictures in a row: the clean one, and the weakest, a middle and the strongest severity
 _ROW, _LETTERS = 1.5, 17  # inches of a row, letters in a line under a picture
 _OPAQUE = 0.7
-_NOTE = "r: correlation of the first and the last map. Under a picture: the answer and its probability; a caption."
+_NOTE = (
+    "Violet to yellow: some to most evidence. r: correlation of the first and the last map. "
+    "Under a picture: the answer and its probability"
+)
 _QUESTION = ["dataset", "split", "question_id"]
 
 
@@ -95,7 +98,8 @@ def plot_overlays(strips: list[Strip]) -> Figure:
     """Draw two strips in a row; under each picture stands the answer, and a caption where the model writes any."""
     rows = -(-len(strips) // 2)
     with paper_style():
-        figure = new_figure(PAGE_WIDTH, 0.3 + _ROW * rows, _NOTE)
+        captions = any(tile.captions for strip in strips for tile in strip.tiles)
+        figure = new_figure(PAGE_WIDTH, 0.3 + _ROW * rows, _NOTE + ("; captions." if captions else "."))
         for part, strip in zip(figure.subfigures(rows, 2, squeeze=False).ravel(), strips, strict=False):
             heading = (
                 f"{strip.model}, {strip.rule}: {label_of(strip.corruption)}, r = {round_text(strip.correlation, 2)}"

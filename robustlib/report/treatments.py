@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from robustlib.corruptions import find_corruption
+from robustlib.errors import InvalidValueError
 from robustlib.metrics.arrays import LEVELS
 from robustlib.metrics.cube import accuracy_cube
 from robustlib.metrics.treatments import ALL, CLEAN, WHITE_BOX, name_cells
@@ -44,7 +45,8 @@ def gain_tables(gains: pd.DataFrame) -> list[Table]:
             name="gains",
             caption=(
                 "Accuracy (%) and what it gains by a treatment of the images before the model (percentage points, with "
-                f"95 % interval). {_CHOICE if WHITE_BOX in set(gains['treatment']) else ''}{counts_text(gains)}"
+                "95 % interval, of no width where no score changes). "
+                f"{_CHOICE if WHITE_BOX in set(gains['treatment']) else ''}{counts_text(gains)}"
             ),
             frame=frame,
             columns=(
@@ -106,15 +108,21 @@ def vre_tables(predictions: pd.DataFrame, preferences: Sequence[float]) -> Itera
 
 
 def plot_gains(gains: pd.DataFrame) -> Figure:
-    """Draw the gain of every treatment with its interval: a panel per data set and model, a row per corruption."""
+    """Draw the gain of every treatment with its interval: a panel per data set and model, a row per corruption.
+
+    Raises:
+        InvalidValueError: nothing was treated.
+    """
+    if gains.empty:
+        raise InvalidValueError("No image was treated: name `treatments` in the profile, and ask the models again.")
     corruptions, treatments = list(gains["corruption"].unique()), list(gains["treatment"].unique())
     groups = list(gains.groupby(["dataset", "model"], sort=False))
     offsets = np.linspace(0.3, -0.3, len(treatments)) * (len(treatments) > 1)
     with paper_style():
-        note = f"Bars: 95 % intervals over resamples of whole images. {counts_text(gains)}"
+        note = f"Bars: 95 % intervals (images resampled), none where no score changes. {counts_text(gains)}"
         figure = new_figure(PAGE_WIDTH, 1.1 + 0.36 * len(corruptions), note)
         panels = figure.subplots(1, len(groups), sharex=True, sharey=True, squeeze=False)[0]
-        for axes, ((_, model), own) in zip(panels, groups, strict=True):
+        for axes, ((dataset, model), own) in zip(panels, groups, strict=True):
             for number, treatment in enumerate(treatments):
                 rows = own[own["treatment"] == treatment]
                 y = offsets[number] - rows["corruption"].map(corruptions.index)
@@ -122,7 +130,7 @@ def plot_gains(gains: pd.DataFrame) -> Figure:
                 style = {"color": colours(len(treatments))[number], "fmt": MARKERS[number], "elinewidth": 0.8}
                 axes.errorbar(rows["gain"], y, xerr=ends, label=treatment, **style)
             axes.axvline(0, color="0.4", linewidth=0.6, zorder=0)
-            axes.set(title=model, xlabel="Gain (percentage points)")
+            axes.set(title=f"{model}\n{dataset}", xlabel="Gain (percentage points)")
             axes.set_yticks(range(0, -len(corruptions), -1), corruptions)
             axes.grid(axis="x")
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(treatments))
@@ -130,11 +138,11 @@ def plot_gains(gains: pd.DataFrame) -> Figure:
 
 
 def reading(gains: pd.DataFrame) -> str:
-    """Return a sentence for each model and treatment: its gain over all corruptions, and on clean images."""
+    """Return a sentence for each data set, model and treatment: its gain over all corruptions, and on clean images."""
     key = ["dataset", "model", "treatment"]
     whole, clean = (gains[gains["corruption"] == corruption] for corruption in (ALL, CLEAN))
     return "\n".join(
-        f"- {row['model']}, {row['treatment']}: {_interval(row)} points over all corruptions, "
+        f"- {row['model']} on {row['dataset']}, {row['treatment']}: {_interval(row)} points over all corruptions, "
         f"{_interval(row, '_clean')} on clean images."
         for row in whole.merge(clean, on=key, suffixes=("", "_clean")).to_dict("records")
     )

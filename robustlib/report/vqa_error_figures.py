@@ -13,6 +13,7 @@ from robustlib.report.vqa_errors import CONDITION_LABELS, SHARE_LABELS, ErrorEvi
 from robustlib.report.vqa_layout import label_of
 
 _KINDS_NOTE = "n: answers, right on the clean image, that turned wrong at any severity. Kinds are told by rules."
+_BARS = "Bars: 95 % intervals (images resampled), none where all answers agree."
 _ROW = 0.19  # inches
 
 
@@ -66,7 +67,7 @@ def plot_kinds(kinds: pd.DataFrame) -> Figure:
 def plot_colour_bias(bias: pd.DataFrame) -> Figure:
     """Draw the shares of `robustlib.metrics.colour_bias.colour_bias_shares` with their intervals, a panel for each."""
     models, conditions = list(bias["model"].unique()), list(bias["condition"].unique())
-    note = f"n = {bias['questions'].max():,} colour questions on {bias['images'].max():,} images; bars: 95 % intervals."
+    note = f"n = {bias['questions'].max():,} colour questions on {bias['images'].max():,} images. {_BARS}"
     with paper_style():
         figure = new_figure(PAGE_WIDTH, 1.2 + 0.33 * len(models), note)
         panels = figure.subplots(1, len(SHARE_LABELS), sharex=True, sharey=True)

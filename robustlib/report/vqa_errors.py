@@ -69,8 +69,8 @@ def load_error_evidence(source: str, resamples: int = 1000, seed: int = 0) -> Er
 
 
 def kind_tables(evidence: ErrorEvidence) -> list[Table]:
-    """Return the tables of the kinds of errors: by model, and by corruption."""
-    return [_kind_table(evidence, "model"), _kind_table(evidence, "corruption")]
+    """Return the tables of the kinds of errors, by model, and by corruption; none where no clean answer was right."""
+    return [_kind_table(evidence, by) for by in ("model", "corruption") if len(evidence.answers)]
 
 
 def example_tables(evidence: ErrorEvidence, per_kind: int, seed: int) -> list[Table]:
@@ -146,6 +146,8 @@ def bias_tables(evidence: ErrorEvidence) -> list[Table]:
 
 def error_reading(evidence: ErrorEvidence) -> str:
     """Return a Markdown list of what stands out."""
+    if evidence.answers.empty:
+        return "- No answer was right on the clean image, so that none could turn wrong."
     corruptions = count_kinds(evidence.answers, ["corruption"]).set_index("corruption")
     total = corruptions[["answers", "turned_wrong", *KINDS]].sum()
     sentences = [
@@ -154,15 +156,19 @@ def error_reading(evidence: ErrorEvidence) -> str:
     ]
     for kind in (kind for kind in KINDS if total[kind]):
         share, of_all = corruptions[f"{kind}_share"], total[kind] / total["turned_wrong"]
+        worst = share.idxmax()
         sentences.append(
             f"{kind.replace('_', ' ').capitalize()}: {_percent(of_all)} of these; most under "
-            f"{label_of(str(share.idxmax()))}, {_percent(share.max())}."
+            f"{label_of(str(worst))}, {_percent(share[worst])} of {corruptions['turned_wrong'][worst]:,}."
         )
     for condition, rows in evidence.bias[evidence.bias["condition"] != "clean"].groupby("condition", sort=False):
         share = rows.set_index("model")["chromatic"]
+        shares = f"from {_percent(share.min())} ({share.idxmin()}) to {_percent(share.max())} ({share.idxmax()})"
+        if share.min() == share.max():
+            shares = _percent(share.max())
         sentences.append(
-            f"{CONDITION_LABELS[str(condition)]} images: from {_percent(share.min())} ({share.idxmin()}) to "
-            f"{_percent(share.max())} ({share.idxmax()}) of the answers to colour questions name a chromatic colour."
+            f"{CONDITION_LABELS[str(condition)]} images: {shares} of the answers to colour questions name a chromatic "
+            "colour."
         )
     return "\n".join(f"- {sentence}" for sentence in sentences)
 

@@ -72,6 +72,13 @@ def test_tables_hold_every_pair(evidence: DriftEvidence) -> None:
     assert near.min() > far.max()
 
 
+def test_captions_are_spoken_of_where_a_model_writes_some(evidence: DriftEvidence) -> None:
+    without = evidence.pairs[evidence.pairs["captions_kept"].isna()]
+    assert 0 < len(without) < len(evidence.pairs)
+    for shown, spoken in ((evidence, True), (replace(evidence, pairs=without), False)):
+        assert {"Captions kept" in table.caption for table in drift_tables(shown)} == {spoken}
+
+
 def test_the_shown_questions_are_the_extreme_and_the_middle_one(evidence: DriftEvidence) -> None:
     pairs = evidence.graded[evidence.graded["severity"] == 5].head(5)
     by_hand = pairs.assign(

@@ -11,6 +11,7 @@ import skimage.metrics
 
 from robustlib.corruptions import corrupt
 from robustlib.data import load_dataset
+from robustlib.errors import InvalidValueError
 from robustlib.metrics.treatments import WHITE_BOX, suited_treatment, treatment_gains
 from robustlib.report.tables import markdown
 from robustlib.report.treatments import gain_tables, plot_gains, reading, severity_table, vre_tables
@@ -44,11 +45,8 @@ def test_the_sentences_say_what_is_gained_and_what_it_costs() -> None:
     gains = treatment_gains(predictions(), 50)
     gains[["gain_low", "gain_high"]] = -1.0, 1.0
     lines = set(reading(gains).splitlines())
-    assert (
-        "- toy, denoise/median@2: 0.0 [-1.0, 1.0] points over all corruptions, -25.0 [-1.0, 1.0] on clean images."
-        in lines
-    )
-    assert "- toy, white box: 20.8 [-1.0, 1.0] points over all corruptions, 0.0 [-1.0, 1.0] on clean images." in lines
+    found = "- toy on set/test, {}: {} [-1.0, 1.0] points over all corruptions, {} [-1.0, 1.0] on clean images."
+    assert {found.format(MEDIAN, "0.0", "-25.0"), found.format(WHITE_BOX, "20.8", "0.0")} <= lines
 
 
 def test_the_figure_shows_every_gain() -> None:
@@ -57,6 +55,14 @@ def test_the_figure_shows_every_gain() -> None:
     drawn = sorted(float(x) for line in axes.containers for x in line.lines[0].get_xdata())
     assert drawn == sorted(gains["gain"])
     assert [label.get_text() for label in axes.get_yticklabels()] == list(gains["corruption"].unique())
+    assert axes.get_title() == "toy\nset/test"
+
+
+def test_a_sweep_without_treatments_has_no_figure() -> None:
+    gains = treatment_gains(predictions().query("treatment == ''"))
+    assert gains.empty
+    with pytest.raises(InvalidValueError, match="name `treatments` in the profile"):
+        plot_gains(gains)
 
 
 def test_severities_stand_beside_their_parameters() -> None:

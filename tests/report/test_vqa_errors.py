@@ -108,7 +108,7 @@ def test_tables_count_what_the_model_said(source: str) -> None:
     (bias,) = bias_tables(evidence)
     assert bias.frame["condition"].tolist() == ["clean", "grayscale", "grayscale_inverse"]
     assert bias.frame["chromatic"][1:].gt(0.5).all()
-    assert "100.0 % (toy) of the answers" in error_reading(evidence)
+    assert "Grey images: 100.0 % of the answers" in error_reading(evidence)
 
 
 def test_examples_are_drawn_by_the_seed(source: str) -> None:
@@ -139,6 +139,17 @@ def test_what_there_is_nothing_of_is_left_out(source: str, tmp_path: Path) -> No
     assert [*example_tables(right, 3, 0), *bias_tables(right), *save_error_figures(right, str(tmp_path))] == []
     assert error_reading(right) == "- Of 600 answers that were right on the clean image, 0 (0.0 %) turned wrong."
     assert "nan" not in markdown(kind_tables(right)[0])
+    nothing = replace(right, answers=evidence.answers[:0])
+    assert [*kind_tables(nothing), *example_tables(nothing, 3, 0), *save_error_figures(nothing, str(tmp_path))] == []
+    assert error_reading(nothing) == "- No answer was right on the clean image, so that none could turn wrong."
+
+
+def test_a_share_stands_with_what_it_is_of(source: str) -> None:
+    evidence = load_error_evidence(source)
+    corruptions = kind_tables(evidence)[1].frame.set_index("corruption")
+    worst = corruptions["miscolor_share"].idxmax()
+    share, wrong = corruptions.loc[worst, ["miscolor_share", "turned_wrong"]]
+    assert f"most under {worst.capitalize()}, {100 * share:.1f} % of {wrong:.0f}." in error_reading(evidence)
 
 
 def test_the_rules_are_shown_with_their_precision() -> None:
