@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -18,7 +19,8 @@ RELATIVE, ABSOLUTE = 1e-6, 1e-9
 numbers but for the order in which processors add."""
 
 _PAGES = ("README.md", "index.html")
-_UNCOMPARED = ("outputs", "shards", "out_dir")  # files compared themselves, parts of a manifest, and a mere place
+_UNCOMPARED = ("outputs", "shards", "manifest_sha256", "beside", "out_dir")
+"""Hashes of files that are compared themselves, or of answers, whose last bits may differ; and a mere place."""
 
 
 class Move(NamedTuple):
@@ -48,9 +50,10 @@ class Comparison:
 def compare_folders(fresh: str | Path, committed: str | Path) -> Comparison:
     """Compare two folders of tables and figures.
 
-    CSV files are compared cell by cell: numbers within `RELATIVE` or `ABSOLUTE`, text exactly; provenance records value
-    by value. Any other file has the same bytes or moved, unless the numbers of the CSV file beside it differ within
-    tolerance; the two pages show all numbers, so for them any CSV file counts.
+    CSV files are compared cell by cell: numbers within `RELATIVE` or `ABSOLUTE`, whole numbers and text exactly;
+    provenance records value by value but for hashes. Any other file has the same bytes or moved, unless the numbers of
+    the CSV file beside it differ within tolerance; the two pages show all numbers and hashes, so for them any such file
+    counts. A page that only one folder has shows other results and is not compared.
 
     Args:
         fresh: what was computed now.
@@ -63,8 +66,9 @@ def compare_folders(fresh: str | Path, committed: str | Path) -> Comparison:
     found = Comparison()
     for name in sorted(new.keys() | old.keys(), key=lambda name: (not name.endswith(".csv"), name in _PAGES, name)):
         if name not in new or name not in old:
-            found.moves.append(Move(name, "", *(("there", "missing") if name in old else ("missing", "there"))))
-        elif old[name] == new[name]:
+            sides = ("there", "missing") if name in old else ("missing", "there")
+            found.moves += [] if name in _PAGES else [Move(name, "", *sides)]
+        elif old[name] == new[name] or _differ_in_place(name, old[name], new[name]):
             found.same.append(name)
         elif moves := _compare(name, old[name], new[name], found.within):
             found.moves += moves
@@ -80,13 +84,25 @@ def _files(folder: Path) -> dict[str, bytes]:
     return files
 
 
+def _differ_in_place(name: str, old: bytes, new: bytes) -> bool:
+    """Return whether two files are records that differ in nothing but where they lie."""
+    if Path(name).name != RECORD:
+        return False
+    before, after = json.loads(old), json.loads(new)
+    return bool(before | {"parameters": _placeless(before)} == after | {"parameters": _placeless(after)})
+
+
+def _placeless(record: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record["parameters"].items() if name != "out_dir"}
+
+
 def _compare(name: str, old: bytes, new: bytes, within: list[str]) -> list[Move]:
     if name.endswith(".csv"):
         return _compare_cells(name, *(list(csv.reader(io.StringIO(content.decode()))) for content in (old, new)))
     if Path(name).name == RECORD:
         return _compare_values(name, "", json.loads(old), json.loads(new))
     beside = str(Path(name).with_suffix(".csv"))
-    excused = beside in within or (name in _PAGES and any(other.endswith(".csv") for other in within))
+    excused = beside in within or (name in _PAGES and bool(within))
     return [] if excused else [Move(name, "", f"{len(old)} bytes", f"{len(new)} other bytes")]
 
 
@@ -115,6 +131,8 @@ def _compare_values(name: str, place: str, old: Any, new: Any) -> list[Move]:
 def _alike(old: str, new: str) -> bool:
     if old == new:
         return True
+    if all(re.fullmatch(r"-?\d+", cell) for cell in (old, new)):  # counts and numbers that stand for names
+        return False
     try:
         return math.isclose(float(old), float(new), rel_tol=RELATIVE, abs_tol=ABSOLUTE)
     except ValueError:

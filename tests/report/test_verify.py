@@ -22,7 +22,8 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
     (old / "drop.png").write_bytes(b"a picture")
     (old / "other.md").write_text("| 1 |\n")
     (old.parent / "index.html").write_text("0.5")
-    record = {"parameters": {"seed": 1, "out_dir": "old"}, "outputs": {"drop.csv": "hash"}}
+    hashes = {"source": {"manifest_sha256": "hash", "beside": {"held_out": "hash"}}, "outputs": {"drop.csv": "hash"}}
+    record = {"parameters": {"seed": 1, "out_dir": "old"}} | hashes
     (old / "provenance.json").write_text(json.dumps(record))
     return shutil.copytree(tmp_path / "old", tmp_path / "new"), tmp_path / "old"
 
@@ -87,12 +88,31 @@ def test_files_too_many_or_too_few_are_named(folders: tuple[Path, Path]) -> None
     assert moved(folders) == ["tables/more.md: missing -> there", "tables/other.md: there -> missing"]
 
 
-def test_of_a_record_only_the_place_may_differ(folders: tuple[Path, Path]) -> None:
+def test_of_a_record_only_the_place_and_hashes_may_differ(folders: tuple[Path, Path]) -> None:
     record = folders[0] / "tables" / "provenance.json"
-    record.write_text(record.read_text().replace('"old"', '"new"').replace("hash", "other"))
-    assert moved(folders) == []
+    record.write_text(record.read_text().replace('"old"', '"new"'))
+    found = compare_folders(*folders)
+    assert (len(found.same), found.within, found.moves) == (5, [], [])
+    record.write_text(record.read_text().replace("hash", "other"))
+    (folders[0] / "index.html").write_text("a page with another hash")
+    found = compare_folders(*folders)
+    assert (found.within, found.moves) == (["tables/provenance.json", "index.html"], [])
     record.write_text(record.read_text().replace("1", "2"))
-    assert moved(folders) == ["tables/provenance.json: parameters seed: 1 -> 2"]
+    assert moved(folders) == [
+        "tables/provenance.json: parameters seed: 1 -> 2",
+        "index.html: 3 bytes -> 24 other bytes",
+    ]
+
+
+def test_a_page_of_other_results_is_not_compared(folders: tuple[Path, Path]) -> None:
+    (folders[1] / "index.html").unlink()
+    assert moved(folders) == []
+
+
+def test_counts_have_no_tolerance(folders: tuple[Path, Path]) -> None:
+    for folder, count in zip(folders, (10_000_001, 10_000_000), strict=True):
+        (folder / "tables" / "drop.csv").write_text(f"n\n{count}\n")
+    assert moved(folders) == ["tables/drop.csv: row 1, n: 10000000 -> 10000001"]
 
 
 def test_an_empty_folder_is_an_error(folders: tuple[Path, Path], tmp_path: Path) -> None:
