@@ -192,7 +192,7 @@ def _printed(table: Table) -> list[list[tuple[Place, str]]]:
 def _cell_text(table: Table, number: int, column: Column, row: Mapping[str, Any]) -> str:
     if column.decimals is None:
         text = str(row[column.name])
-        return table.labels.get(text, text)
+        return " ".join(table.labels.get(text, text).splitlines())  # a row of a printed table is one line
     decimals = table.row_decimals.get(number, column.decimals)
     value, *ends = (round_text(float(row[name]), decimals) for name in column.names)
     return value if _UNDEFINED in ends or not ends else f"{value} [{', '.join(ends)}]"

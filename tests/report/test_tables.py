@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robustlib.errors import InvalidValueError
+from robustlib.report.page_text import read_table
 from robustlib.report.tables import (
     Column,
     Table,
@@ -106,6 +107,14 @@ def test_latex_text(text: str, escaped: str) -> None:
 )
 def test_round_text(value: float, decimals: int, text: str) -> None:
     assert round_text(value, decimals) == text
+
+
+def test_a_row_stays_one_line_in_print_whatever_its_text() -> None:
+    frame = pd.DataFrame({"answer": ["a\nb\u2028c | d\r\n", ""], "n": [1, 2]})
+    table = Table("answers", "Answers.", frame, (Column("answer", "Answer"), Column("n", "n", decimals=0)))
+    assert markdown(table).splitlines()[4:] == ["| a b c \\| d | 1 |", "|  | 2 |"]
+    assert [row[0] for row in read_table(markdown(table)).rows] == ["a b c | d", ""]
+    assert "a b c | d & 1" in latex(table)
 
 
 @given(st.lists(st.floats(allow_infinity=False), min_size=1, max_size=20))
