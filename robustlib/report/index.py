@@ -1,6 +1,7 @@
 """What shows every table and figure under a folder: ``README.md`` on a code host, ``index.html`` in a browser."""
 
 from pathlib import Path
+from urllib.parse import quote
 
 from robustlib.files import write_atomically
 from robustlib.report.page import write_page
@@ -43,7 +44,7 @@ def write_index(folder: str | Path, notebooks: str | Path = "notebooks", build: 
 
 def _section(record: Record) -> str:
     notebook = record.content["notebook"]["file"]
-    heading = f"## {record.place}\n\nNotebook `{notebook}`, [provenance]({record.place}/{RECORD}).\n"
+    heading = f"## {record.place}\n\nNotebook `{notebook}`, [provenance]({quote(record.place)}/{RECORD}).\n"
     return "\n".join([heading, *(_entry(record, name) for name in record.shown)])
 
 
@@ -51,7 +52,7 @@ def _entry(record: Record, name: str) -> str:
     links = " · ".join(f"[{kind}]({path})" for kind, path in record.links(name))
     title = f"### {title_of(name)}"
     if name.endswith(".png"):
-        return f"{title}\n\n![{Path(name).stem}]({record.place}/{name})\n\n{links}\n"
+        return f"{title}\n\n![{Path(name).stem}]({quote(f'{record.place}/{name}')})\n\n{links}\n"
     table = record.path(name).read_text(encoding="utf-8")
     shown = table if table.count("\n") <= _LONGEST_SHOWN else table.partition("\n")[0] + "\n"
     return f"{title}\n\n{shown}\n{links}\n"

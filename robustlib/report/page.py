@@ -12,6 +12,7 @@ import platform
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import nbformat
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -67,7 +68,7 @@ def write_page(root: Path, records: list[Record], notebooks: Path, build: Path |
     }
     pages = {root / PAGE: _render(content | {"run": None, "base": ""})}
     if build is not None:
-        base = Path(os.path.relpath(root, build)).as_posix() + "/"
+        base = quote(Path(os.path.relpath(root, build)).as_posix()) + "/"
         pages[build / PAGE] = _render(content | {"run": _run(build), "base": base})
     for path, page in pages.items():
         write_atomically(path, page.encode())

@@ -86,9 +86,9 @@ def figure_caption(cells: list[nbformat.NotebookNode], name: str) -> str:
 
     The figure is made by the first cell that names it, else, where a loop makes it, by the first that saves any.
     """
-    for sign in (f'"{name}"', "save_figure("):
+    for sign in (re.escape(f'"{name}"'), r"save_(\w+_)?figures?\("):
         for place, cell in enumerate(cells):
-            if cell.cell_type == "code" and sign in cell.source:
+            if cell.cell_type == "code" and re.search(sign, cell.source):
                 return _last_text(cells[:place])
     return ""
 

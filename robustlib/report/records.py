@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from robustlib.errors import InvalidValueError
 from robustlib.report.provenance import RECORD
@@ -30,21 +31,21 @@ class Record:
         return self.root / self.place / name
 
     def links(self, name: str) -> list[tuple[str, str]]:
-        """Return kind and path, relative to the root, of all files of a table or figure."""
+        """Return kind and address, relative to the root, of all files of a table or figure."""
         alike = [Path(other) for other in self.content["outputs"] if Path(other).with_suffix("") == _stem(name)]
-        return [(_kind(path), f"{self.place}/{path.as_posix()}") for path in alike]
+        return [(_kind(path), quote(f"{self.place}/{path.as_posix()}")) for path in alike]
 
 
 def read_records(root: Path) -> list[Record]:
     """Return the records below a folder, by their place.
 
     Raises:
-        InvalidValueError: there is none, or an output that one lists is missing.
+        InvalidValueError: there is none, one is damaged, or an output that one lists is missing.
     """
     paths = sorted(root.rglob(RECORD))
     if not paths:
         raise InvalidValueError(f"There is no {RECORD} below {root}; run the notebooks first.")
-    records = [Record(root, path.parent.relative_to(root).as_posix(), json.loads(path.read_bytes())) for path in paths]
+    records = [Record(root, path.parent.relative_to(root).as_posix(), _read(path)) for path in paths]
     for record in records:
         for name in record.content["outputs"]:
             if not record.path(name).exists():
@@ -52,6 +53,13 @@ def read_records(root: Path) -> list[Record]:
                     f"{record.path(RECORD)} lists {name}, which is not there; run its notebook again."
                 )
     return records
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_bytes()))
+    except ValueError as error:
+        raise InvalidValueError(f"{path} is damaged ({error}); run its notebook again.") from error
 
 
 def title_of(name: str) -> str:

@@ -78,5 +78,8 @@ def test_a_missing_output_or_no_record_at_all_is_an_error(figures: Path, tmp_pat
     (figures / "vqa" / "tables" / "drop.png").unlink()
     with pytest.raises(InvalidValueError, match=r"drop\.png"):
         write_index(figures)
+    (figures / "vqa" / "tables" / "provenance.json").write_text("<<<<<<< HEAD")
+    with pytest.raises(InvalidValueError, match=r"provenance\.json is damaged"):
+        write_index(figures)
     with pytest.raises(InvalidValueError, match="run the notebooks first"):
         write_index(tmp_path / "nowhere")

@@ -1,5 +1,6 @@
 """The page in a real browser: it opens, sorts, filters, prints, and shows hostile text as text."""
 
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -8,8 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from robustlib.report.page_text import figure_caption, inline, read_cells
 from tests.report.page_site import HOSTILE, make_predictions, make_site
 
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 NONE = "\N{EN DASH}"
 _FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -170,4 +173,43 @@ def test_without_predictions_it_says_so(site: Path, tmp_path: Path) -> None:
 
     copy = shutil.copytree(site, tmp_path / "figures")
     _, path = write_index(copy, tmp_path)
-    assert "There were no predictions at hand" in path.read_text()
+    assert "no predictions were at hand" in path.read_text()
+
+
+def test_records_of_older_sweeps_and_odd_names_are_shown(site: Path, tmp_path: Path) -> None:
+    from robustlib.report.index import write_index
+
+    copy = shutil.copytree(site, tmp_path / "figures")
+    place = (copy / "vqa_bench" / "toy").rename(copy / "javascript:50% #1")
+    record = json.loads((place / "provenance.json").read_text())
+    for field in ("corruptions", "treatments"):
+        del record["source"]["profile"][field]
+    (place / "provenance.json").write_text(json.dumps(record))
+    readme, path = write_index(copy, tmp_path)
+    page = path.read_text()
+    assert 'href="javascript%3A50%25%20%231/table1.tex"' in page
+    assert 'href="javascript%3A50%25%20%231/provenance.json"' in page
+    assert "[CSV](javascript%3A50%25%20%231/table1.csv)" in readme.read_text()
+
+
+def test_no_two_parts_have_one_id(page: Page) -> None:
+    ids = page.locator("[id]").evaluate_all("parts => parts.map((part) => part.id)")
+    assert len(ids) == len(set(ids)) > 10
+
+
+def test_only_marks_of_our_own_become_elements() -> None:
+    cell = inline('<u>1.5</u> <img src=x onerror="alert(1)"> $A_v^{rel}$')
+    assert cell == "<u>1.5</u> &lt;img src=x onerror=&#34;alert(1)&#34;&gt; A<sub>v</sub><sup>rel</sup>"
+
+
+def test_every_figure_of_the_notebooks_has_words_before_it() -> None:
+    saving = re.compile(r"save_(\w+_)?figures?\(")
+    checked = 0
+    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+        cells = read_cells(path)
+        for place, cell in enumerate(cells):
+            if cell.cell_type == "code" and saving.search(cell.source):
+                before = max((at for at in range(place) if cells[at].cell_type == "markdown"), default=0)
+                assert figure_caption(cells[before : place + 1], "any"), f"{path.name}, cell {place}"
+                checked += 1
+    assert checked > 10
