@@ -2,6 +2,7 @@
 
 import base64
 import io
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,7 +84,7 @@ class Case:
     clean: Way
     """The question as it stands."""
     right: str
-    """The right answer."""
+    """The right option, or the reference answer that most people gave, of equals the first."""
     category: str
     flips: int
     """Answers that turned wrong, over all models and changes."""
@@ -217,7 +218,7 @@ def _case(rows: pd.DataFrame, choice: dict[str, list[Place]], shown: dict[Place,
     question, _ = shown[choice[""][0]]
     return Case(
         clean=ways[""][0],
-        right=question.options[question.label] if question.options else question.answers[0],
+        right=question.options[question.label] if question.options else Counter(question.answers).most_common(1)[0][0],
         category=rows["category"].iloc[0],
         flips=int(changed["flip"].sum()),
         asked=len(changed),

@@ -5,12 +5,14 @@ import io
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
 from robustlib.corruptions import corrupt, image_seed
-from robustlib.report.questions import CHANGES, Case, Reply, Way, most_flipped
+from robustlib.data import Question
+from robustlib.report.questions import CHANGES, Case, Reply, Way, _case, most_flipped
 from robustlib.sweep import read_predictions
 from tests.report.page_site import GREYS, HOSTILE, make_predictions
 
@@ -60,6 +62,15 @@ def test_pictures_and_answers_are_those_of_the_sweep(cases: list[Case]) -> None:
         severity = int(way.name.removeprefix("severity "))
         shown = corrupt(clean, change.name, severity, image_seed(0, "3"))
         assert pixels(way.picture).mean() == pytest.approx(shown.mean(), abs=3)
+
+
+def test_the_right_answer_is_what_most_people_said() -> None:
+    said = Question("1", None, "", "How many?", "open", answers=("2", "3", "3", "2", "3"))
+    place = ("", "clean", "clean", 0, "1")
+    row = {"model": "m", "answer": "3", "response": "", "status": "ok", "score": 1.0, "confidence": None}
+    columns = dict(zip(("suite", "family", "variant", "severity", "question_id"), place, strict=True))
+    rows = pd.DataFrame([columns | row | {"category": "", "changed": False, "flip": False, "change": "clean"}])
+    assert _case(rows, {"": [place]}, {place: (said, "")}).right == "3"
 
 
 def replies(ways: list[Way]) -> list[Reply]:
