@@ -1,7 +1,8 @@
 """Kinds of errors under corruption (visual robustness benchmark for VQA, Section 8.1, Table 4), told by rules.
 
 The document names five kinds by examples, without rules. Here an answer that was right on the clean image and is wrong
-on the corrupted one is of the first kind that holds, by the words of the question, of a right answer and its own:
+on the corrupted one is of the first kind that holds, by the words of the question, of a right answer and its own. Where
+"yes" or "no" is right, "yes, it is" is "yes".
 
 1. ``no_answer``: there is none. Not of the document.
 2. ``blindness``: it denies what is there: "no" for "yes" (as in the document's "Are the women selling?"), or "yes" for
@@ -56,6 +57,9 @@ def error_kind(question: str, reference: str, prediction: str) -> str:
     right, wrong = normalise_answer(reference), normalise_answer(prediction)
     if not wrong:
         return "no_answer"
+    first = wrong.split()[0]
+    if right in YES_NO and first in YES_NO:
+        wrong = first
     if _is_denied(question, right, wrong):
         return "blindness"
     kind = answer_type(question, right)
