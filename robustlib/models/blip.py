@@ -72,7 +72,7 @@ class Blip(Staged):
         return answer_questions(self._decoder, prompts, [self._candidates(prompt) for prompt in prompts], states, mask)
 
     def explain(self, prompts: Sequence[Prompt]) -> list[Explanation]:
-        """Explain a batch, in order: by what the question's words attend to in all layers of the encoder."""
+        """Explain a batch, in order: by what the question's tokens attend to in all layers of the encoder."""
         if not prompts:
             return []
         pixels, places, ids, mask = map(self._checkpoint.move, self.prepare(prompts))

@@ -21,7 +21,7 @@ def gradcam(scores: Tensor, attentions: Sequence[Tensor], words: Tensor) -> Tens
         scores: of the answers, before any softmax, each of which depends on its own question alone.
         attentions: what the scores were computed through, of each layer: questions x heads x readers x places. Where
             later readers do not matter any more, a layer may lack them.
-        words: questions x readers, 1 for those that are words of the question, else 0.
+        words: questions x readers, 1 for the tokens of the question that count as its words, else 0.
 
     Returns:
         questions x places, at least 0: attention times the positive part of its gradient, as a mean over layers, heads

@@ -73,7 +73,7 @@ class Vilt(Classifier):
         return logits
 
     def explain(self, prompts: Sequence[Prompt]) -> list[Explanation]:
-        """Explain a batch, in order: by what the question's words attend to in all layers."""
+        """Explain a batch, in order: by what the question's tokens, [CLS] first, attend to in all layers."""
         if not prompts:
             return []
         ready = self.prepare(prompts)

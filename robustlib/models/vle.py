@@ -60,7 +60,7 @@ class Vle(Classifier):
         return self._checkpoint.batch(prompts, self._config.vision_config.image_size)
 
     def explain(self, prompts: Sequence[Prompt]) -> list[Explanation]:
-        """Explain a batch, in order: by what the question's words attend to in all co-attention layers."""
+        """Explain a batch, in order: by what the question's tokens attend to in all co-attention layers."""
         if not prompts:
             return []
         ready, seen = [self._checkpoint.move(values) for values in self.prepare(prompts)], list[Tensor]()
