@@ -100,7 +100,7 @@ def make_site(folder: Path, predictions: Path) -> Path:
     nbformat.write(nbformat.v4.new_notebook(cells=cells), notebooks / "toy.ipynb")
     write_provenance(str(place), str(notebooks / "toy.ipynb"), {"out_dir": str(place), "seed": 1}, str(predictions))
     about = {"papermill": {"duration": 12.34, "end_time": "2026-01-02T03:04:05.678", "exception": None}}
-    executed = folder / "build" / "toy.ipynb"
+    executed = folder / "build" / "toy" / "a_notebook_with_a_name_so_long_that_no_phone_shows_it.ipynb"
     executed.parent.mkdir(exist_ok=True)
     executed.write_text(json.dumps({"metadata": about}))
     write_index(figures, notebooks, folder / "build")

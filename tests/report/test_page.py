@@ -147,6 +147,14 @@ def test_it_fits_a_phone_and_follows_the_dark(page: Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
+def test_the_page_in_the_build_folder_fits_a_phone_too(browser: Browser, site: Path) -> None:
+    opened = browser.new_page(viewport={"width": 360, "height": 740})
+    opened.goto((site.parent / "build" / "index.html").as_uri())
+    expect(opened.get_by_role("region", name="seconds of each notebook")).to_be_visible()
+    assert opened.evaluate("document.documentElement.scrollWidth") <= 360
+    opened.close()
+
+
 def test_print_opens_everything_and_leaves_out_controls(page: Page) -> None:
     cell = page.get_by_text("row-24")
     expect(cell).to_be_hidden()
