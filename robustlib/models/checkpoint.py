@@ -132,6 +132,8 @@ def load_network(kind: Any, source: str, dtype: str = "float32", **details: Any)
             f"The model {source!r} lacks weights of {type(network).__name__}, or has them in another shape: "
             f"{len(lacking)}, the first {lacking[0]!r}. Choose a checkpoint that was saved from this class."
         )
+    for weights in network.parameters():
+        weights.data = weights.data.clone()  # where torch puts them: the last bits of a product hang on the address
     return network
 
 
@@ -189,13 +191,18 @@ class Checkpoint:
     @cached_property
     def _spell(self) -> Callable[[str], list[int]]:
         """The tokenizer, which reads a question once though a sweep asks it under many conditions."""
+        tokenizer = self.tokenizer  # not self, which would then outlive its last use, network and all
 
         @lru_cache(_SPELLINGS_KEPT)
         def spell(text: str) -> list[int]:
-            ids: list[int] = self.tokenizer(text, padding=False, truncation=False)["input_ids"]
+            ids: list[int] = tokenizer(text, padding=False, truncation=False)["input_ids"]
             return ids
 
         return spell
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the tokens kept, which cannot be pickled."""
+        return {name: value for name, value in vars(self).items() if name != "_spell"}
 
     def pixel_values(self, images: Sequence[Pixels]) -> Tensor:
         """Return what the image processor makes of images: images x 3 x height x width, in the CPU's memory.

@@ -1,7 +1,10 @@
 """Names, folders and the hub: what is loaded, and what is said when it cannot be."""
 
+import gc
 import json
+import pickle
 import shutil
+import weakref
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,8 @@ from transformers import ViltForQuestionAnswering
 
 from robustlib.errors import InvalidTypeError, RobustlibError, UnknownNameError
 from robustlib.models import list_models, load_model
+from robustlib.models.base import Prompt
+from robustlib.models.vilt import Vilt
 
 
 @pytest.fixture
@@ -154,3 +159,25 @@ def test_weights_of_half_precision_are_computed_in_single(checkpoints: dict[str,
 def test_the_name_is_kept_for_the_record(checkpoints: dict[str, str]) -> None:
     assert load_model(checkpoints["blip"]).name == checkpoints["blip"]
     assert {"pocket/blip", "pocket/vilt"} <= set(list_models())
+
+
+def test_a_model_that_was_asked_can_be_pickled_and_answers_to_the_last_bit_as_before() -> None:
+    model, prompts = load_model("pocket/vilt"), [Prompt(None, "is it red?", ("yes", "no"))]
+    answers = model.answer(prompts)
+    assert pickle.loads(pickle.dumps(model)).answer(prompts) == answers
+
+
+def test_a_model_that_was_asked_leaves_memory_as_soon_as_it_is_let_go() -> None:
+    gc.disable()
+    try:
+        networks = [ask_once() for _ in range(3)]  # what is imported lazily may keep the first
+        assert networks[-1]() is None
+    finally:
+        gc.enable()
+
+
+def ask_once() -> weakref.ref[object]:
+    model = load_model("pocket/vilt")
+    assert isinstance(model, Vilt)
+    model.answer([Prompt(None, "is it red?")])
+    return weakref.ref(model._checkpoint.network)
