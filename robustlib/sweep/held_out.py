@@ -42,7 +42,8 @@ def run_held_out(profile: Profile, out: str | Path, times: int, retry_failed: bo
         _held_out(load_choice(whole(choice), profile, folder), evaluated, times, profile.sampling_seed)
         for choice, evaluated in zip(profile.datasets, plan.datasets.values(), strict=True)
     ]
-    return run_sweep(plan_jobs(clean, datasets, plan.models, [CLEAN], plan.batch_sizes), folder)
+    held_out = plan_jobs(clean, datasets, plan.models, [CLEAN], plan.batch_sizes)
+    return run_sweep(held_out, folder, retry_failed=retry_failed)
 
 
 def _held_out(whole: Dataset, evaluated: Dataset, times: int, seed: int) -> Dataset:

@@ -1,12 +1,22 @@
 """Held-out questions are about other images than the sweep's."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from robustlib.data import load_dataset
 from robustlib.errors import InvalidValueError
-from robustlib.sweep import DatasetChoice, ModelChoice, Profile, make_plan, read_manifest, read_predictions
+from robustlib.models.base import Answer, Prompt
+from robustlib.sweep import (
+    DatasetChoice,
+    FailedAnswersError,
+    ModelChoice,
+    Profile,
+    make_plan,
+    read_manifest,
+    read_predictions,
+)
 from robustlib.sweep.held_out import HELD_OUT, run_held_out
 from tests.sweep.test_invariance import Toy
 
@@ -47,3 +57,19 @@ def test_a_sweep_over_all_images_leaves_nothing_to_hold_out(tmp_path: Path) -> N
     with pytest.raises(InvalidValueError, match="shows all images of easy_vqa_choice/test"):
         run_held_out(profile(None), tmp_path, 3)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_failed_held_out_answers_are_asked_again_on_request_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: Toy, prompts: Sequence[Prompt]) -> list[Answer]:
+        raise RuntimeError("out of luck")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Toy, "answer", fail)
+        with pytest.raises(FailedAnswersError, match="20 of 20 answers"):
+            run_held_out(profile(20), tmp_path, 1)
+    with pytest.raises(FailedAnswersError, match="20 of 20 answers"):
+        run_held_out(profile(20), tmp_path, 1)
+    run_held_out(profile(20), tmp_path, 1, retry_failed=True)
+    assert read_manifest(tmp_path / HELD_OUT)["statuses"] == {"ok": 20}
