@@ -27,7 +27,7 @@ def prepare(model: Model, prompts: Sequence[Prompt]) -> Any:
         return None
     try:
         return model.prepare(prompts)
-    except Exception:
+    except (Exception, SystemExit):
         return None
 
 

@@ -1,12 +1,15 @@
 import gc
+import io
 import weakref
 from collections.abc import Sequence
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import torch
 
 from robustlib.models.base import Answer, Prompt
+from robustlib.models.staged import Staged
 from robustlib.sweep.asking import Room, ask, is_out_of_memory
 from robustlib.sweep.shards import make_shard
 from tests.sweep.toys import PixelModel, toy_plan
@@ -81,6 +84,29 @@ def test_a_failure_of_another_kind_does_not_shrink_later_batches() -> None:
     assert others == PixelModel("toy/mean").answer(prompts(4))[1:]
     ask(model, prompts(8)[4:], room=room)
     assert model.batches == [1, 2, 4]
+
+
+@pytest.mark.parametrize("error", [ValueError("no such token"), SystemExit(0)])
+def test_a_question_that_cannot_be_prepared_is_the_only_one_that_fails(error: BaseException) -> None:
+    class Two(Staged):
+        name = "toy/mean"
+
+        def prepare(self, prompts: Sequence[Prompt]) -> Sequence[Prompt]:
+            if any("take 5" in prompt.text for prompt in prompts):
+                raise error
+            return prompts
+
+        def run(self, prompts: Sequence[Prompt], ready: Sequence[Prompt]) -> list[Answer]:
+            return PixelModel("toy/mean").answer(ready)
+
+        def describe(self) -> dict[str, str | int | float]:
+            return {}
+
+    plan, model = toy_plan(), Two()
+    shard = pq.read_table(io.BytesIO(make_shard(plan, plan.jobs[0], model))).to_pandas()
+    assert list(shard.question_id[shard.status == "error"]) == ["question-5"]
+    assert list(shard.response[shard.status == "error"]) == [f"{type(error).__name__}: {error}"]
+    assert set(shard.status[shard.status != "error"]) == {"ok"}
 
 
 def test_a_prompt_that_does_not_fit_alone_is_a_failed_answer() -> None:
