@@ -36,7 +36,18 @@ BAD_ROWS = "bad_rows"
 """Folder of the lists of rows that were left out, within that of the sweep."""
 _PACKAGE = Path(__file__).parents[1]
 _ROOMS = ("data", "perturbations", "corruptions", "models", "scoring", "sweep")
-_LIBRARIES = ("robustlib", "numba", "numpy", "pillow", "pyarrow", "scipy", "tokenizers", "torch", "transformers")
+_LIBRARIES = (
+    "robustlib",
+    "numba",
+    "numpy",
+    "opencv-python-headless",
+    "pillow",
+    "pyarrow",
+    "scipy",
+    "tokenizers",
+    "torch",
+    "transformers",
+)
 
 
 @dataclass(frozen=True)

@@ -237,5 +237,5 @@ def test_the_manifest_says_what_was_asked_of_whom(whole: Path) -> None:
     assert manifest["models"]["toy/corner"] == {"name": "toy/corner", "fingerprint": "toy/corner 1"}
     assert manifest["datasets"]["toy/test"]["questions"] == 11
     assert manifest["profile"]["base_seed"] == 0
-    assert {"python", "robustlib", "torch", "transformers"} <= set(manifest["versions"])
+    assert {"opencv-python-headless", "python", "robustlib", "torch", "transformers"} <= set(manifest["versions"])
     assert [shard["rows"] for shard in manifest["shards"]] == [11] * 14
