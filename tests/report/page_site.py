@@ -80,8 +80,12 @@ def make_site(folder: Path, predictions: Path) -> Path:
     place = figures / "vqa_bench" / "toy"
     frame = pd.DataFrame(
         {"model": ["b", f"a {HOSTILE}", "c", "d"], "share": [10.0, float("nan"), -2.5, 9.25], "low": [1.0, 2, 3, 4]}
+        | {"strength": ["0.15, 1", "0.08", "none", "0.7"]}
     )
-    columns = (Column("model", "Model"), Column("share", "$A^{rel}_v$", "Group", 2), Column("low", "Low", "Group", 0))
+    columns = (
+        *(Column("model", "Model"), Column("share", "$A^{rel}_v$", "Group", 2), Column("low", "Low", "Group", 0)),
+        Column("strength", "Strength"),
+    )
     write_table(Table("table1", "Shares $> 0$ of **all**.", frame, columns, bold=frozenset({(0, "share")})), place)
     long = pd.DataFrame({"name": [f"row-{number}" for number in range(25)], "number": np.arange(25.0)})
     write_table(Table("long", "Many rows.", long, (Column("name", "Name"), Column("number", "Number", "", 1))), place)

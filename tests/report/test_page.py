@@ -103,6 +103,8 @@ def test_headings_sort_numbers_as_numbers_and_what_is_none_last(page: Page) -> N
     page.get_by_role("region", name="Table 1").get_by_role("button", name="Model").press("Enter")
     assert column(page, 3) == ["2", "1", "3", "4"]
     expect(heading).to_have_attribute("aria-sort", "none")
+    page.get_by_role("region", name="Table 1").get_by_role("button", name="Strength").click()
+    assert column(page, 4) == ["0.08", "0.15, 1", "0.7", "none"]
 
 
 def test_filters_hide_the_rest_and_say_how_much_is_left(page: Page) -> None:

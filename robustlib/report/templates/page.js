@@ -12,10 +12,14 @@
     const text = row.cells[column].textContent.trim();
     return isText ? text : parseFloat(text.replaceAll(",", ""));
   };
+  const compareTexts = (one, other) => { // by the number they begin with, before those that begin with none
+    const [first, second] = [one, other].map(parseFloat);
+    return Number.isNaN(first) - Number.isNaN(second) || first - second || collator.compare(one, other);
+  };
   const compare = (one, other, isText, sign) => {
     const [first, second] = [one, other].map((found) => (isText ? nothing.includes(found) : Number.isNaN(found)));
     if (first || second) return first - second;
-    return sign * (isText ? collator.compare(one, other) : one - other);
+    return sign * (isText ? compareTexts(one, other) : one - other);
   };
   const sort = (heading) => {
     const body = heading.closest("table").tBodies[0];
