@@ -103,14 +103,16 @@ def drift_summary(pairs: pd.DataFrame, by: Sequence[str], resamples: int = 1000,
         seed: likewise.
 
     Returns:
-        Columns of `by`; ``pairs`` and ``images``, how many; ``changed``, the share of changed answers; ``constant``,
-        how many maps point nowhere; ``correlation``, ``shift`` and ``captions_kept``, each with ``_low`` and ``_high``,
-        its 95 % interval: NaN for fewer than two images. Captions are of those models alone that write any.
+        Columns of `by`; ``pairs`` and ``images``, how many; ``changed``, the share of changed answers, NaN where all
+        pairs are `ANOTHER_IMAGE`; ``constant``, how many maps point nowhere; ``correlation``, ``shift`` and
+        ``captions_kept``, each with ``_low`` and ``_high``, its 95 % interval: NaN for fewer than two images. Captions
+        are of those models alone that write any.
     """
     rows = []
     for group, block in pairs.groupby(list(by), sort=False):
         images = image_names(block)
-        counts = [len(block), images.nunique(), block["changed"].mean(), block["constant"].sum()]
+        changed = block.loc[block["variant"] != ANOTHER_IMAGE, "changed"].mean()
+        counts = [len(block), images.nunique(), changed, block["constant"].sum()]
         draws = draw_clusters(images, resamples, seed) if counts[1] > 1 else None
         numbers = [number for name in _MEASURES for number in _mean(block[name].to_numpy(np.float64), draws)]
         rows.append([*group, *counts, *numbers])

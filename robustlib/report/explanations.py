@@ -91,7 +91,7 @@ def drift_tables(evidence: DriftEvidence) -> list[Table]:
         _table(
             "drift_by_corruption",
             evidence,
-            pairs.rename(columns={"variant": "corruption"}),
+            pairs.assign(corruption=pairs["variant"]),
             {"corruption": "Corruption"},
             "How far each corruption moves the maps, over all models and severities.",
         ),
@@ -110,7 +110,8 @@ def prepare_drift(evidence: DriftEvidence) -> pd.DataFrame:
 
     Columns ``model``, ``corruption`` and ``severity``, then its own.
     """
-    pairs = evidence.graded.rename(columns={"variant": "corruption"}).sort_values("severity", kind="stable")
+    pairs = evidence.graded.sort_values("severity", kind="stable")
+    pairs = pairs.assign(corruption=pairs["variant"])
     return evidence.summary(pairs, "model", "corruption", "severity").loc[:, :"shift_high"]
 
 
