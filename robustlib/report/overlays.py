@@ -31,10 +31,7 @@ _SIDE = 64  # pixels of the longer side of a picture
 _LEVELS = 4  # pictures in a row: the clean one, and the weakest, a middle and the strongest severity
 _ROW, _LETTERS = 1.5, 17  # inches of a row, letters in a line under a picture
 _OPAQUE = 0.7
-_NOTE = (
-    "Violet to yellow: some to most evidence. r: correlation of the first and the last map. "
-    "Under a picture: the answer and its probability"
-)
+_NOTE = "Violet to yellow: more and more evidence. r: correlation of first and last map. Below: answer and probability"
 _QUESTION = ["dataset", "split", "question_id"]
 
 

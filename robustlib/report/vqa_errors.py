@@ -156,10 +156,10 @@ def error_reading(evidence: ErrorEvidence) -> str:
     ]
     for kind in (kind for kind in KINDS if total[kind]):
         share, of_all = corruptions[f"{kind}_share"], total[kind] / total["turned_wrong"]
-        worst = share.idxmax()
+        worst = str(share.idxmax())
         sentences.append(
             f"{kind.replace('_', ' ').capitalize()}: {_percent(of_all)} of these; most under "
-            f"{label_of(str(worst))}, {_percent(share[worst])} of {corruptions['turned_wrong'][worst]:,}."
+            f"{label_of(worst)}, {_percent(share[worst])} of {corruptions['turned_wrong'][worst]:,}."
         )
     for condition, rows in evidence.bias[evidence.bias["condition"] != "clean"].groupby("condition", sort=False):
         share = rows.set_index("model")["chromatic"]

@@ -147,8 +147,8 @@ def test_what_there_is_nothing_of_is_left_out(source: str, tmp_path: Path) -> No
 def test_a_share_stands_with_what_it_is_of(source: str) -> None:
     evidence = load_error_evidence(source)
     corruptions = kind_tables(evidence)[1].frame.set_index("corruption")
-    worst = corruptions["miscolor_share"].idxmax()
-    share, wrong = corruptions.loc[worst, ["miscolor_share", "turned_wrong"]]
+    worst = str(corruptions["miscolor_share"].idxmax())
+    share, wrong = corruptions["miscolor_share"][worst], corruptions["turned_wrong"][worst]
     assert f"most under {worst.capitalize()}, {100 * share:.1f} % of {wrong:.0f}." in error_reading(evidence)
 
 
