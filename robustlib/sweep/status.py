@@ -45,8 +45,8 @@ def sweep_status(out: str | Path) -> SweepStatus:
         StoreError: there is no sweep in the folder, or its plan is damaged.
     """
     folder = Path(out)
-    process = holder(folder)
     planned = [folder / path for path in read_record(folder, PLAN)["shards"]]
+    process = holder(folder)
     counts: list[dict[str, int]] = []
     damaged: list[Path] = []
     times: list[float] = []

@@ -108,7 +108,9 @@ def _parse(path: Path, content: bytes, columns: Sequence[str] | None) -> pa.Tabl
     try:
         found = pq.read_schema(buffer)
         if not found.equals(SCHEMA):
-            raise StoreError(f"{path} is no shard of this robustlib: its columns are {found.names}.")
+            raise StoreError(
+                f"{path} is no shard of this robustlib: its columns are {found.names}; run its sweep again."
+            )
         with pq.ParquetFile(buffer, page_checksum_verification=True, read_dictionary=_TEXTS) as file:
             return file.read(columns).select(columns or SCHEMA.names)
     except (OSError, pa.ArrowException) as error:
@@ -167,12 +169,11 @@ def read_record(out: Path, name: str) -> dict[str, Any]:
     try:
         record = json.loads((out / name).read_bytes())
     except FileNotFoundError as error:
-        raise StoreError(
-            f"{out} holds no finished sweep: it has no {name}. Run the sweep, again if it was cut off."
-        ) from error
+        kind = "finished sweep" if name == MANIFEST else "sweep"
+        raise StoreError(f"{out} holds no {kind}: it has no {name}. Run the sweep, again if it was cut off.") from error
     except ValueError as error:
         raise StoreError(f"{out / name} is damaged ({error}); run the sweep again.") from error
-    if not isinstance(record, dict) or "shards" not in record:
+    if not isinstance(record, dict) or not isinstance(record.get("shards"), list):
         raise StoreError(f"{out / name} is damaged (it lists no shards); run the sweep again.")
     return record
 

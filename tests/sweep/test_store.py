@@ -173,8 +173,14 @@ def test_a_manifest_holds_neither_time_nor_place(sweep: Path, tmp_path: Path) ->
 
 
 def test_status_needs_a_sweep(tmp_path: Path, sweep: Path) -> None:
-    with pytest.raises(RobustlibError, match=r"plan\.json"):
+    with pytest.raises(RobustlibError, match=r"holds no sweep: it has no plan\.json"):
         sweep_status(tmp_path)
+    plan = tmp_path / "plan.json"
+    plan.write_text('{"shards": 5}')
+    with pytest.raises(RobustlibError, match=r"plan\.json is damaged \(it lists no shards\)"):
+        sweep_status(tmp_path)
+    with pytest.raises(RobustlibError, match=r"no predictions in .*plan\.json: no such folder"):
+        sweep_status(plan)
     status = sweep_status(sweep)
     assert (status.done, status.failed, status.remaining) == (14, 0, 0)
     assert status.statuses == {"ok": 154}
