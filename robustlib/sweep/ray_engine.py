@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from logging import WARNING
 from math import ceil
+from pickle import PicklingError
 from typing import Any
 
 from robustlib.errors import RobustlibError
@@ -111,7 +112,7 @@ def _send(plan: Plan) -> tuple[Any, dict[str, Any]]:
     """Put the plan without its models, and each of these, where every machine can get it."""
     try:
         return ray.put(replace(plan, models={}, jobs=())), {name: ray.put(one) for name, one in plan.models.items()}
-    except TypeError as error:
+    except (AttributeError, PicklingError, TypeError) as error:
         raise RobustlibError(f"A model or data set cannot be pickled, to go to other processes: {error}") from error
 
 

@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 
@@ -77,9 +78,9 @@ class Elsewhere(PixelModel):
 class Rooted(PixelModel):
     """A model that cannot leave its process."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: object) -> None:
         super().__init__("toy/mean")
-        self.lock = Lock()
+        self.root = root
 
 
 @pytest.mark.usefixtures("_ray")
@@ -112,8 +113,9 @@ def test_another_model_on_the_node_is_an_error_that_says_what_differs() -> None:
 
 
 @pytest.mark.usefixtures("_ray")
-def test_a_model_that_cannot_travel_is_an_error() -> None:
-    plan = plan_of(one=Rooted())
+@pytest.mark.parametrize("root", [Lock(), lru_cache(lambda: 1)], ids=["a lock", "a cache"])
+def test_a_model_that_cannot_travel_is_an_error(root: object) -> None:
+    plan = plan_of(one=Rooted(root))
     with pytest.raises(RobustlibError, match="cannot be pickled"):
         list(ray_engine.run_ray(plan, plan.jobs, 1))
 
