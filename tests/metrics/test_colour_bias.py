@@ -90,7 +90,7 @@ def test_one_image_has_no_interval_and_no_colour_question_no_row() -> None:
 
 
 def test_a_sweep_without_grey_images_is_refused() -> None:
-    with pytest.raises(InvalidValueError, match="add the suite 'vqa_bench_extra'"):
+    with pytest.raises(InvalidValueError, match="add the suite 'vqa_bench_extra', and severity 1"):
         colour_bias_shares(ROWS[ROWS["variant"] == "clean"], QUESTIONS)
 
 
