@@ -44,7 +44,7 @@ class PrintedTable:
 
 def inline(text: str) -> Markup:
     """Return text as HTML; only bold, underline, code and the mathematics of our tables are marked up."""
-    html = re.sub(r"\$([^$]+)\$", _mathematics, str(escape(text)))
+    html = re.sub(r"(?<!\\)\$([^$]+)(?<!\\)\$", _mathematics, str(escape(text))).replace(r"\$", "$")
     for mark, element in _MARKS.items():
         html = re.sub(mark, element, html)
     return Markup(html)

@@ -160,12 +160,13 @@ def latex(table: Table) -> str:
 
 
 def latex_text(text: str) -> str:
-    """Escape text for LaTeX; parts between dollar signs are mathematics and stay as they are."""
-    parts = re.split(r"(\$[^$]+\$)", text)
-    return "".join(
-        part if number % 2 else "".join(_LATEX_SPECIAL.get(char, char) for char in part).replace(_UNDEFINED, "--")
-        for number, part in enumerate(parts)
-    )
+    r"""Escape text for LaTeX; parts between dollar signs are mathematics and stay as they are, ``\$`` is a dollar."""
+    parts = re.split(r"((?<!\\)\$[^$]+(?<!\\)\$)", text)
+    return "".join(part if number % 2 else _latex_words(part.replace(r"\$", "$")) for number, part in enumerate(parts))
+
+
+def _latex_words(text: str) -> str:
+    return "".join(_LATEX_SPECIAL.get(char, char) for char in text).replace(_UNDEFINED, "--")
 
 
 def extreme_places(frame: pd.DataFrame, columns: Iterable[str], rows: range, largest: bool) -> set[Place]:
@@ -192,7 +193,8 @@ def _printed(table: Table) -> list[list[tuple[Place, str]]]:
 def _cell_text(table: Table, number: int, column: Column, row: Mapping[str, Any]) -> str:
     if column.decimals is None:
         text = str(row[column.name])
-        return " ".join(table.labels.get(text, text).splitlines())  # a row of a printed table is one line
+        printed = table.labels.get(text, text.replace("$", r"\$"))  # what a model says is no mathematics
+        return " ".join(printed.splitlines())  # a row of a printed table is one line
     decimals = table.row_decimals.get(number, column.decimals)
     value, *ends = (round_text(float(row[name]), decimals) for name in column.names)
     return value if _UNDEFINED in ends or not ends else f"{value} [{', '.join(ends)}]"

@@ -117,6 +117,16 @@ def test_a_row_stays_one_line_in_print_whatever_its_text() -> None:
     assert "a b c | d & 1" in latex(table)
 
 
+def test_dollars_in_an_answer_are_no_mathematics() -> None:
+    said = r"$5 \input{x} or \$6_a$"
+    frame = pd.DataFrame({"answer": [said, "le"]})
+    table = Table("answers", "From $1$.", frame, (Column("answer", "Answer"),), labels={"le": r"$\leq$"})
+    assert latex_text(r"\$5 and \$6") == r"\$5 and \$6"
+    assert r"\$5 \textbackslash{}input\{x\} or \textbackslash{}\$6\_a\$ \\" in latex(table)
+    assert r"$\leq$ \\" in latex(table)
+    assert [row[0] for row in read_table(markdown(table)).rows] == [said, "&le;"]
+
+
 @given(st.lists(st.floats(allow_infinity=False), min_size=1, max_size=20))
 def test_csv_keeps_every_bit(values: list[float]) -> None:
     frame = pd.DataFrame({"name": ["N/A"] * len(values), "value": values})
