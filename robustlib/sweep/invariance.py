@@ -46,8 +46,8 @@ def run_invariance(profile: Profile, out: str | Path, questions: int) -> Path:
     Args:
         profile: gives the models, the data sets and the batch size.
         out: the folder of the profile's sweep; the table goes there as `INVARIANCE`.
-        questions: how many of each data set, but no more than the sweep asks; image by image, so that some share
-            theirs.
+        questions: how many of each data set, but no more than the profile's `rows` of it; image by image, so that some
+            share theirs.
 
     Returns:
         The path of the table. Equal runs on one machine leave equal bytes.

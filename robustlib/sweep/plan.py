@@ -237,11 +237,12 @@ def _ask_of(
 
 
 def _recorded(out: str | Path) -> dict[str, int]:
-    """Return the batch sizes of a sweep that has begun in a folder, so that it goes on with the same ones."""
+    """Return the batch sizes that were found for a sweep that has begun in a folder, so that it goes on with them."""
     try:
-        return dict(read_record(Path(out), PLAN).get("batch_sizes", {}))
+        record = read_record(Path(out), PLAN)
     except StoreError:
         return {}
+    return dict(record["batch_sizes"]) if record.get("profile", {}).get("batch_size") == AUTO else {}
 
 
 def _describe_dataset(dataset: Dataset) -> dict[str, str | int]:

@@ -137,9 +137,11 @@ def test_a_sweep_goes_on_with_the_number_that_it_began_with(tmp_path: Path, monk
         models=(ModelChoice("prior:easy_vqa"),),
         suites=(),
     )
+    run_sweep(replace(profile, batch_size=3), tmp_path)  # a number that was given, and so not found out
     run_sweep(profile, tmp_path)
     before = contents(tmp_path)
     (number,) = json.loads((tmp_path / "plan.json").read_text())["batch_sizes"].values()
+    assert number in (1, 2, 4, 8)
     monkeypatch.setattr("robustlib.sweep.plan.probe_batch_size", lambda *_: 2 * number)
     assert list(make_plan(profile).batch_sizes.values()) == [2 * number]
     run_sweep(profile, tmp_path)
