@@ -1,3 +1,4 @@
+import io
 import os
 import subprocess
 import sys
@@ -8,13 +9,14 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from robustlib.errors import InvalidValueError
 from robustlib.metrics import preference_weights, visual_robustness_error
 from robustlib.metrics.vqa_bench import SUBMETRICS
 from robustlib.report import vqa_figure_data as data
 from robustlib.report import vqa_figures as figures
-from robustlib.report.figures import colours, save_figure
+from robustlib.report.figures import colours, new_figure, paper_style, save_figure
 from robustlib.report.vqa_bench import counts_text
 from robustlib.report.vqa_evidence import Evidence
 from tests.report.readable import read_figure
@@ -61,6 +63,28 @@ def test_files_are_the_same_bytes_each_time_and_hold_the_numbers(
     for word in (b"CreationDate", b"Matplotlib", b"matplotlib"):
         assert word not in first[0].read_bytes() + first[1].read_bytes()
     pd.testing.assert_frame_equal(pd.read_csv(first[2]), numbers, check_exact=True, check_dtype=False)
+
+
+@pytest.mark.parametrize("kind", ["drawing", "photograph"])
+def test_a_small_png_looks_as_it_was_drawn(published: Evidence, kind: str, tmp_path: Path) -> None:
+    numbers = data.prepare_errors(published)
+    figure = figures.plot_errors(numbers, "n = 3")
+    if kind == "photograph":
+        figure = new_figure(4, 3, "n = 3")
+        pixels = np.random.default_rng(0).integers(0, 256, (60, 80, 3), dtype=np.uint8)
+        figure.set_layout_engine("none")  # which would move the photograph a little each time
+        figure.subplots().imshow(pixels, interpolation="nearest")
+    drawn = io.BytesIO()
+    with paper_style():
+        figure.savefig(drawn, format="png", dpi=240)
+    _, png, _ = save_figure(figure, numbers, tmp_path, kind)
+    saved = Image.open(png)
+    assert saved.mode == {"drawing": "P", "photograph": "RGB"}[kind]
+    before, after = (np.asarray(image.convert("RGB"), float) for image in (Image.open(drawn), saved))
+    difference = np.abs(after - before)
+    assert np.sqrt(np.square(difference).mean()) <= {"drawing": 1, "photograph": 2}[kind]
+    assert (difference > 32).mean() < 1e-4, "a few pixels at the edges of lines"
+    assert difference.max() <= {"drawing": 64, "photograph": 2}[kind]
 
 
 def test_files_do_not_depend_on_the_process(published: Evidence, tmp_path: Path) -> None:

@@ -1,9 +1,12 @@
+import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from robustlib.data.published import vqa_bench_printed
@@ -16,7 +19,7 @@ from robustlib.report.vqa_figure_data import prepare_sizes
 from robustlib.report.vqa_figures import plot_sizes
 from robustlib.report.vqa_layout import GROUPS, group_of, in_table_order, label_of
 from robustlib.report.vqa_reading import reading, reading_of_weightings
-from robustlib.sweep.store import StoreError, read_predictions
+from robustlib.sweep.store import SCHEMA, StoreError, file_hash, read_predictions, read_shard, write_shard
 
 
 def test_table1_has_the_rows_columns_and_extremes_of_the_document(published: Evidence) -> None:
@@ -80,6 +83,25 @@ def test_a_sweep_gives_the_numbers_of_its_predictions(sweep_folder: Path) -> Non
     frame = table3(evidence).frame
     assert frame["parameters_millions"].tolist() == [2.1, 3.4]
     assert frame["vre"].to_numpy() == pytest.approx(model_summary(cube)["vre"].to_numpy())
+
+
+def test_answers_about_grey_and_treated_images_change_nothing(sweep_folder: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(sweep_folder, tmp_path / "more")
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    grey = {"suite": "vqa_bench_extra", "family": "corruption", "variant": "grayscale", "severity": 1}
+    for shard in manifest["shards"][:3] + manifest["shards"][-3:]:
+        rows = read_shard(folder / shard["path"]).to_pandas().assign(score=0.0, status="error")
+        for name, change in (("treated", {"treatment": "denoise/median@2"}), ("grey", grey)):
+            path = folder / shard["path"].replace(".parquet", f"-{name}.parquet")
+            write_shard(path, pa.Table.from_pandas(rows.assign(**change), SCHEMA, preserve_index=False), {})
+            manifest["shards"].append({"path": path.relative_to(folder).as_posix(), "sha256": file_hash(path)})
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert len(read_predictions(folder, treated=True)) == len(read_predictions(sweep_folder)) + 12 * 10
+    more, plain = load_evidence(str(folder)), load_evidence(str(sweep_folder))
+    assert (more.cube.corruptions, more.cube.questions) == (plain.cube.corruptions, plain.cube.questions)
+    assert np.array_equal(more.cube.accuracy, plain.cube.accuracy)
+    assert status_tables(more)[0].frame.equals(status_tables(plain)[0].frame)
+    assert counts_text(more) == counts_text(plain)
 
 
 def test_every_table_of_a_sweep_can_be_written(sweep_folder: Path, tmp_path: Path) -> None:
