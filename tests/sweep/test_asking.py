@@ -58,7 +58,7 @@ def test_what_once_did_not_fit_is_not_tried_again_for_later_batches() -> None:
 def test_the_memory_of_a_failed_call_is_free_before_the_halves_are_asked() -> None:
     gc.disable()
     try:
-        ask(Small(1), prompts(4))  # which asserts it
+        assert {answer.status for answer in ask(Small(1), prompts(4))} == {"ok"}  # else the model tells
     finally:
         gc.enable()
 
