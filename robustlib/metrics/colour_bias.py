@@ -53,7 +53,9 @@ def colour_bias_shares(
     require_columns(predictions, [*_QUESTION, "model", "image_id", "suite", "family", "variant", "answer", "score"])
     grey = predictions[predictions["suite"] == SUITE]
     if grey.empty:
-        raise InvalidValueError(f"The predictions hold no answer about grey images: add the suite {SUITE!r}, and severity 1.")
+        raise InvalidValueError(
+            f"The predictions hold no answer about grey images: add the suite {SUITE!r}, and severity 1."
+        )
     types = [answer_type(*words) for words in zip(questions["question"], questions["reference"], strict=True)]
     asked = questions.loc[np.array(types, dtype=object) == "colour", _QUESTION]
     rows = pd.concat([predictions[predictions["family"] == "clean"], grey]).merge(asked, on=_QUESTION)
