@@ -7,7 +7,7 @@ from robustlib.data import Dataset
 from robustlib.data.sampling import stratified
 from robustlib.errors import InvalidValueError
 from robustlib.sweep.conditions import CLEAN
-from robustlib.sweep.plan import load_choice, make_plan, plan_jobs, whole
+from robustlib.sweep.plan import found_batch_sizes, load_choice, plan_jobs, whole
 from robustlib.sweep.profile import Profile
 from robustlib.sweep.run import run_sweep
 
@@ -37,13 +37,13 @@ def run_held_out(profile: Profile, out: str | Path, times: int, retry_failed: bo
     name = f"{profile.name} (held out)"
     clean = replace(profile, name=name, suites=(), corruptions=(), treatments=(), families=(), no_image=False)
     folder = Path(out) / HELD_OUT
-    plan = make_plan(clean, folder)
-    datasets = [
-        _held_out(load_choice(whole(choice), profile, folder), evaluated, times, profile.sampling_seed)
-        for choice, evaluated in zip(profile.datasets, plan.datasets.values(), strict=True)
-    ]
-    held_out = plan_jobs(clean, datasets, plan.models, [CLEAN], plan.batch_sizes)
-    return run_sweep(held_out, folder, retry_failed=retry_failed)
+    datasets = []
+    for choice in profile.datasets:
+        every, evaluated = (load_choice(some, profile, folder) for some in (whole(choice), choice))
+        datasets.append(_held_out(every, evaluated, times, profile.sampling_seed))
+    models = {choice.column: choice for choice in profile.models}
+    plan = plan_jobs(clean, datasets, models, [CLEAN], found_batch_sizes(folder))
+    return run_sweep(plan, folder, retry_failed=retry_failed)
 
 
 def _held_out(whole: Dataset, evaluated: Dataset, times: int, seed: int) -> Dataset:

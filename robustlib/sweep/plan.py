@@ -107,7 +107,7 @@ def make_plan(profile: Profile, out: str | Path = ".") -> Plan:
     conditions = profile_conditions(profile)
     datasets = [load_choice(choice, profile, out) for choice in profile.datasets]
     models = {choice.column: choice for choice in profile.models}
-    return plan_jobs(profile, datasets, models, conditions, _recorded(out))
+    return plan_jobs(profile, datasets, models, conditions, found_batch_sizes(out))
 
 
 def load_choice(choice: DatasetChoice, profile: Profile, out: str | Path) -> Dataset:
@@ -208,6 +208,15 @@ def load(model: Model | ModelChoice) -> Model:
     return load_model(model.name, **model.settings) if isinstance(model, ModelChoice) else model
 
 
+def found_batch_sizes(out: str | Path) -> dict[str, int]:
+    """Return the batch sizes that were found for a sweep that has begun in a folder, so that it goes on with them."""
+    try:
+        record = read_record(Path(out), PLAN)
+    except StoreError:
+        return {}
+    return dict(record["batch_sizes"]) if record.get("profile", {}).get("batch_size") == AUTO else {}
+
+
 @cache
 def code_hash() -> str:
     """Return the SHA-256 of the source of every room that has a part in a shard's content."""
@@ -234,15 +243,6 @@ def _ask_of(
     if size == AUTO:
         size = known or probe_batch_size(model, datasets)
     return {"batch_size": size, "model": {"name": name, **model.describe()}}
-
-
-def _recorded(out: str | Path) -> dict[str, int]:
-    """Return the batch sizes that were found for a sweep that has begun in a folder, so that it goes on with them."""
-    try:
-        record = read_record(Path(out), PLAN)
-    except StoreError:
-        return {}
-    return dict(record["batch_sizes"]) if record.get("profile", {}).get("batch_size") == AUTO else {}
 
 
 def _describe_dataset(dataset: Dataset) -> dict[str, str | int]:
