@@ -13,6 +13,7 @@ from PIL import Image
 
 from robustlib.data import Question
 from robustlib.data.images import Pixels
+from robustlib.metrics import colour_bias
 from robustlib.perturbations import list_families
 from robustlib.sweep.conditions import CLEAN, Condition, Item, items_of
 from robustlib.sweep.questions import load_asked
@@ -101,8 +102,9 @@ def most_flipped(source: str | Path) -> dict[str, list[Case]]:
     """Return the most-flipped questions of a finished sweep.
 
     An answer flips where it is right on the clean question and wrong under a change that keeps the question's meaning:
-    a corruption of its image or a family of perturbations that is no control and no extension. The questions with the
-    largest share of flips among all models and conditions come first, one of each image.
+    a corruption of its image, but for those that take the colour away to show a bias (`colour_bias.SUITE`), or a family
+    of perturbations that is no control and no extension. The questions with the largest share of flips among all models
+    and conditions come first, one of each image.
 
     Args:
         source: the sweep's folder.
@@ -148,7 +150,7 @@ def _with_flips(answers: pd.DataFrame) -> pd.DataFrame:
     of_question = ["dataset", "split", "model", "group_id"]
     clean = answers.loc[answers["family"] == CLEAN.family, [*of_question, "score"]]
     before = answers[of_question].merge(clean, on=of_question, how="left", validate="many_to_one")["score"]
-    changed = ~answers["family"].isin(_NOT_KEPT)
+    changed = ~answers["family"].isin(_NOT_KEPT) & (answers["suite"] != colour_bias.SUITE)
     flip = changed & (before.to_numpy() >= RIGHT) & (answers["score"] < RIGHT)
     return answers.assign(changed=changed, flip=flip)
 

@@ -65,7 +65,10 @@ def make_predictions(folder: Path) -> Path:
         name="toy",
         datasets=(choice,),
         models=(ModelChoice(Shade.name),),
-        corruptions=tuple(f"vlm_robustbench/{name}" for name in ("invert", "solarize", "frost", "snow", "fog")),
+        corruptions=(
+            *(f"vlm_robustbench/{name}" for name in ("invert", "solarize", "frost", "snow", "fog")),
+            "vqa_bench_extra/grayscale_inverse",
+        ),
         severities=(1, 5),
         families=("typos", "image_shuffle", "abstain"),
     )
