@@ -3,6 +3,7 @@
 from pathlib import Path
 from urllib.parse import quote
 
+from robustlib.errors import InvalidValueError
 from robustlib.files import write_atomically
 from robustlib.report.page import write_page
 from robustlib.report.provenance import RECORD
@@ -31,11 +32,14 @@ def write_index(folder: str | Path, notebooks: str | Path = "notebooks", build: 
         The paths of the pages.
 
     Raises:
-        InvalidValueError: there is no provenance record below the folder, or an output that one lists is missing.
+        InvalidValueError: there is no provenance record below the folder, an output that one lists is missing, or there
+            is no folder of notebooks.
         RobustlibError: the predictions that a record names are damaged; see `write_page`.
     """
     root = Path(folder)
     records = read_records(root)
+    if not Path(notebooks).is_dir():
+        raise InvalidValueError(f"Captions are read from the folder of the notebooks, but there is no {notebooks}.")
     page = "\n".join([_HEAD, *map(_section, records)])
     target = root / "README.md"
     write_atomically(target, page.encode())

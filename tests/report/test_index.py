@@ -75,6 +75,8 @@ def test_a_missing_output_or_no_record_at_all_is_an_error(figures: Path, tmp_pat
     (tmp_path / "n.ipynb").write_text("{}")
     with pytest.raises(InvalidValueError, match=r"n\.ipynb cannot be read as a notebook"):
         write_index(figures, tmp_path)
+    with pytest.raises(InvalidValueError, match=r"there is no .*nowhere\."):
+        write_index(figures, tmp_path / "nowhere")
     (figures / "vqa" / "tables" / "drop.png").unlink()
     with pytest.raises(InvalidValueError, match=r"drop\.png"):
         write_index(figures)
