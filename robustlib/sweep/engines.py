@@ -4,22 +4,26 @@ An engine is one function: it makes the shard of every job and yields the bytes 
 and one row in `ENGINES`.
 """
 
+import os
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import cast
 
 from robustlib.errors import UnknownNameError
 from robustlib.sweep.plan import Job, Plan
+from robustlib.sweep.processes import in_processes
+from robustlib.sweep.profile import ModelChoice
 from robustlib.sweep.replicas import Replicas
 from robustlib.sweep.shards import make_shard
-from robustlib.sweep.threads import in_threads
+from robustlib.sweep.threads import Made, in_threads
 
 # (plan, jobs of it, workers or None) -> each job with its shard, in any order. An error of a job ends the run: jobs
 # that have not begun are dropped and the error is raised; `run_local` yields those under way before that.
-Made = Generator[tuple[Job, bytes], None, None]
-Engine = Callable[[Plan, Sequence[Job], int | None], Made]
+Engine = Callable[[Plan, Sequence[Job], int | None], Made[tuple[Job, bytes]]]
 
+QUESTIONS_A_PROCESS = 2000
+"""A process takes about as long to start as to answer so many questions by a small model."""
 ENGINES = {"local": "robustlib.sweep.engines:run_local", "ray": "robustlib.sweep.ray_engine:run_ray"}
 
 
@@ -35,29 +39,35 @@ def find_engine(name: str) -> Engine:
     return cast(Engine, getattr(import_module(module), function))
 
 
-def run_local(plan: Plan, jobs: Sequence[Job], workers: int | None) -> Made:
-    """Make shards in this process, a job a thread, model after model.
+def run_local(plan: Plan, jobs: Sequence[Job], workers: int | None) -> Made[tuple[Job, bytes]]:
+    """Make shards on this machine, model after model.
+
+    A profile's models are loaded by processes, a model each at a time; where there is too little to ask for that to
+    pay, or one worker, all happens in this process. So it does for models that were given as objects, in threads.
 
     Args:
         plan: what the jobs belong to.
         jobs: those to run.
-        workers: number of threads; None for one per core, or for two where networks compute on a GPU.
+        workers: number of processes, or threads; None for one per core, or for one where networks compute on a GPU.
     """
     order = list(plan.models)
     by_model = sorted(jobs, key=lambda job: order.index(job.model))
+    count = workers or _workers(plan, jobs)
+    if count > 1 and all(isinstance(model, ModelChoice) for model in plan.models.values()):
+        return in_processes(plan, by_model, count)
     replicas = Replicas(plan.models, by_model)
 
     def run(job: Job) -> tuple[Job, bytes]:
         with replicas.borrow(job.model) as model:
             return job, make_shard(plan, job, model)
 
-    return in_threads(run, by_model, workers or _workers())
+    return in_threads(run, by_model, count)
 
 
-def _workers() -> int | None:
-    """Return the usual number of threads, None for one per core.
-
-    On a GPU each has a batch in its memory: with two, one reads what the other's network has left.
-    """
+def _workers(plan: Plan, jobs: Sequence[Job]) -> int:
+    """Return the usual number of workers."""
     torch = sys.modules.get("torch")  # models that use it have been planned, and so loaded, by now
-    return 2 if torch and torch.cuda.is_available() else None
+    if torch and torch.cuda.is_available():
+        return 1
+    questions = sum(len(plan.datasets[job.dataset]) for job in jobs)
+    return max(1, min(os.cpu_count() or 1, questions // QUESTIONS_A_PROCESS))

@@ -16,10 +16,10 @@ from typing import Any
 
 from robustlib.errors import RobustlibError
 from robustlib.sweep.asking import free_memory
-from robustlib.sweep.engines import Made
 from robustlib.sweep.job_queue import JobQueue
 from robustlib.sweep.plan import Job, Plan
 from robustlib.sweep.replicas import Replica
+from robustlib.sweep.threads import Made
 
 try:
     import ray
@@ -30,7 +30,7 @@ except ImportError as missing:
 AT_A_TIME = 2  # jobs that an actor has, so that it need not wait for the next one
 
 
-def run_ray(plan: Plan, jobs: Sequence[Job], workers: int | None) -> Made:
+def run_ray(plan: Plan, jobs: Sequence[Job], workers: int | None) -> Made[tuple[Job, bytes]]:
     """Make shards on the cluster that this process is connected to, else on that of RAY_ADDRESS or of this machine.
 
     Where there is none, one is started on this machine, and stopped in the end. An actor that is lost, with its process
@@ -69,7 +69,7 @@ class _Actor:
             self.pending[self.handle.make.remote(job)] = job
 
 
-def _run(plan: Plan, jobs: Sequence[Job], workers: int | None) -> Made:
+def _run(plan: Plan, jobs: Sequence[Job], workers: int | None) -> Made[tuple[Job, bytes]]:
     free_memory()  # planning has loaded every model here, perhaps on a GPU that an actor is to have
     count, share = _shares(workers, len(jobs))
     start = partial(_Actor, ray.remote(Replica).options(**share), *_send(plan), ray.get)

@@ -2,45 +2,50 @@
 
 import os
 import sys
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from typing import TypeVar
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from typing import Any, TypeVar
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+Made = Generator[Result, None, None]
 
 
-def in_threads(
-    work: Callable[[Task], Result], tasks: Sequence[Task], workers: int | None
-) -> Generator[Result, None, None]:
-    """Apply the work to every task and yield the results as they come.
-
-    An error of the work is raised here, once the tasks under way are done and their results yielded; tasks that have
-    not begun by then are dropped.
+def in_threads(work: Callable[[Task], Result], tasks: Sequence[Task], workers: int | None) -> Made[Result]:
+    """Apply the work to every task in threads; see `in_pool`.
 
     Args:
         work: what to do with a task.
         tasks: what to do it with.
         workers: number of threads; None for one per core.
     """
-    pool = ThreadPoolExecutor(workers or os.cpu_count(), initializer=_compute_in_one_thread)
+    return in_pool(ThreadPoolExecutor(workers or os.cpu_count(), initializer=_compute_in_one_thread), work, tasks)
+
+
+def in_pool(pool: Executor, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Made[Result]:
+    """Apply the work to every task in a pool, yield the results as they come, and shut the pool down.
+
+    An error of the work is raised here, once the tasks under way are done and their results yielded; tasks that have
+    not begun by then are dropped.
+    """
+    left: set[Future[Result]] = set()
     failures = []
     try:
-        left = {pool.submit(work, task) for task in tasks}
+        left.update(pool.submit(work, task) for task in tasks)
         for future in as_completed(left):
             left.discard(future)  # results are not kept
             if future.cancelled():
                 continue
             if failure := future.exception():
                 failures.append(failure)
-                for other in left:
-                    other.cancel()
+                _cancel(left)
             else:
                 yield future.result()
         if failures:
             raise failures[0]
     finally:
-        pool.shutdown(cancel_futures=True)
+        _cancel(left)
+        pool.shutdown()
 
 
 def ahead(made: Iterator[Result]) -> Iterator[Result]:
@@ -50,6 +55,11 @@ def ahead(made: Iterator[Result]) -> Iterator[Result]:
         while (ready := coming.result()) is not None:
             coming = pool.submit(next, made, None)
             yield ready
+
+
+def _cancel(futures: Iterable[Future[Any]]) -> None:
+    for future in futures:
+        future.cancel()
 
 
 def _compute_in_one_thread() -> None:

@@ -1,0 +1,45 @@
+"""Shards in processes of this machine: small networks keep the interpreter too busy for threads to share it."""
+
+import signal
+from collections.abc import Sequence
+from dataclasses import replace
+
+from loky.process_executor import ProcessPoolExecutor, TerminatedWorkerError
+
+from robustlib.errors import RobustlibError
+from robustlib.sweep.plan import Job, Plan
+from robustlib.sweep.replicas import Replica
+from robustlib.sweep.threads import Made, in_pool
+
+_IDLE = 10  # seconds after which a process without work ends, as when the one that started it was killed
+_replicas: list[Replica] = []  # of such a process: its one
+
+
+def in_processes(plan: Plan, jobs: Sequence[Job], workers: int) -> Made[tuple[Job, bytes]]:
+    """Make shards, each process with one model in memory at a time.
+
+    Args:
+        plan: what the jobs belong to; its models are choices, which every process loads by itself.
+        jobs: those to run, those of a model together.
+        workers: number of processes.
+
+    Raises:
+        RobustlibError: a job failed, or a process was lost.
+    """
+    pool = ProcessPoolExecutor(workers, timeout=_IDLE, initializer=_start, initargs=(replace(plan, jobs=()),))
+    try:
+        yield from in_pool(pool, _make, jobs)
+    except TerminatedWorkerError as error:
+        raise RobustlibError(
+            "A process of the sweep was ended from outside, perhaps for lack of memory. Run the sweep again, with "
+            f"fewer workers if that was why. ({str(error).splitlines()[0]})"
+        ) from error
+
+
+def _start(plan: Plan) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
+    _replicas[:] = [Replica(plan, plan.models, lambda model: model)]
+
+
+def _make(job: Job) -> tuple[Job, bytes]:
+    return job, _replicas[0].make(job)

@@ -1,0 +1,65 @@
+"""The sweeps of a profile on several cores: processes make the same shards, and their ends are told."""
+
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from robustlib.errors import RobustlibError
+from robustlib.sweep import DatasetChoice, ModelChoice, Profile, make_plan, run_sweep
+from robustlib.sweep.processes import in_processes
+from tests.sweep.toys import contents
+
+PROFILE = Profile(
+    name="processes",
+    datasets=(DatasetChoice("easy_vqa", "test", fraction=0.003),),
+    models=(ModelChoice("pocket/vilt"), ModelChoice("prior:easy_vqa")),
+    corruptions=("vqa_bench/gaussian_noise",),
+    batch_size=8,
+)
+SWEEP = """
+import sys
+from tests.sweep.test_processes import PROFILE
+from robustlib.sweep import run_sweep
+from dataclasses import replace
+run_sweep(replace(PROFILE, datasets=(replace(PROFILE.datasets[0], fraction=0.05),)), sys.argv[1], workers=2)
+"""
+
+
+def test_processes_make_the_shards_that_one_makes(tmp_path: Path) -> None:
+    run_sweep(PROFILE, tmp_path / "one", workers=1)
+    run_sweep(PROFILE, tmp_path / "two", workers=2)
+    assert len(contents(tmp_path / "one")) == 2 * 6 + 2
+    assert contents(tmp_path / "two") == contents(tmp_path / "one")
+
+
+def test_an_error_in_a_process_and_the_end_of_one_are_told() -> None:
+    plan = make_plan(PROFILE)
+    wrong = replace(plan.jobs[0], identity={**plan.jobs[0].identity, "code": "other"})
+    with pytest.raises(RobustlibError, match=r"the hash .code. for pocket/vilt is .* planned with 'other'"):
+        list(in_processes(plan, [wrong], 1))
+    made = in_processes(plan, plan.jobs * 40, 2)
+    next(made)
+    for child in psutil.Process().children():
+        if "loky.backend.popen" in " ".join(child.cmdline()):
+            child.kill()
+    with pytest.raises(RobustlibError, match="ended from outside, perhaps for lack of memory"):
+        list(made)
+
+
+def test_interrupted_it_ends_with_all_its_processes_and_goes_on(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", SWEEP, tmp_path], stderr=subprocess.PIPE, text=True) as process:
+        while not list(tmp_path.rglob("*.parquet")):
+            assert process.poll() is None
+            time.sleep(0.01)
+        started = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(signal.SIGINT)
+        told = process.communicate()[1]
+    assert process.returncode not in (0, None)
+    assert "LokyProcess" not in told
+    assert not psutil.wait_procs(started, timeout=60)[1]
