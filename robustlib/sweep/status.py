@@ -52,8 +52,8 @@ def sweep_status(out: str | Path) -> SweepStatus:
     times: list[float] = []
     for path in planned:
         try:
-            times.append(path.stat().st_mtime)
             counts.append(count_statuses(path))
+            times.append(path.stat().st_mtime)
         except FileNotFoundError:
             continue
         except StoreError:

@@ -61,6 +61,13 @@ def test_before_its_first_shard_a_run_has_no_rate(out: Path, began: int | None) 
     assert (found.shards_per_minute, found.seconds_left, found.remaining) == (None, None, 1)
 
 
+def test_a_damaged_shard_does_not_count_for_the_rate(out: Path) -> None:
+    last = shards_of(out)[-1]
+    last.write_bytes(b"damaged")  # just now
+    found = sweep_status(out)
+    assert (found.damaged, found.shards_per_minute, found.seconds_left) == ((last,), 6, 10)
+
+
 def test_who_is_writing_is_told(out: Path) -> None:
     with exclusive(out):
         found = sweep_status(out)
