@@ -49,7 +49,7 @@ def add_sweep(commands: "Commands") -> None:
     parser.add_argument("profile", help="a name of 'list profiles', or the path of a .toml file")
     parser.add_argument("--out", required=True, help="folder for the predictions")
     parser.add_argument("--engine", default="local", help="where it runs, local or ray (default: %(default)s)")
-    parser.add_argument("--workers", type=int, help="tasks at a time (default: one per core)")
+    parser.add_argument("--workers", type=int, help="shards at a time (default: the engine's usual number)")
     parser.add_argument(
         "--skip-bad", action="store_true", help="leave out bad rows of data files; they are listed in OUT"
     )

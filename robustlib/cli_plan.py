@@ -53,7 +53,7 @@ def _lines(found: "Forecast", models: int) -> "Iterator[str]":
         at_best = duration(found.seconds / found.workers)
         yield (
             f"time:       about {duration(found.seconds)} in one thread{rest}, pictures included; at best {at_best} "
-            f"with the {found.workers} cores of this machine"
+            f"on this machine with workers={found.workers}, as by default"
         )
 
 

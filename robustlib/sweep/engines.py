@@ -48,11 +48,11 @@ def run_local(plan: Plan, jobs: Sequence[Job], workers: int | None) -> Made[tupl
     Args:
         plan: what the jobs belong to.
         jobs: those to run.
-        workers: number of processes, or threads; None for one per core, or for one where networks compute on a GPU.
+        workers: number of processes, or threads, but no more than jobs; None for `usual_workers`.
     """
     order = list(plan.models)
     by_model = sorted(jobs, key=lambda job: order.index(job.model))
-    count = workers or _workers(plan, jobs)
+    count = min(workers or usual_workers(sum(len(plan.datasets[job.dataset]) for job in jobs)), len(jobs))
     if count > 1 and all(isinstance(model, ModelChoice) for model in plan.models.values()):
         return in_processes(plan, by_model, count)
     replicas = Replicas(plan.models, by_model)
@@ -64,10 +64,9 @@ def run_local(plan: Plan, jobs: Sequence[Job], workers: int | None) -> Made[tupl
     return in_threads(run, by_model, count)
 
 
-def _workers(plan: Plan, jobs: Sequence[Job]) -> int:
-    """Return the usual number of workers."""
-    torch = sys.modules.get("torch")  # models that use it have been planned, and so loaded, by now
+def usual_workers(questions: int) -> int:
+    """Return how many workers so many questions are worth: at most one per core, and one where there is a GPU."""
+    torch = sys.modules.get("torch")  # models that use it have been loaded by now
     if torch and torch.cuda.is_available():
         return 1
-    questions = sum(len(plan.datasets[job.dataset]) for job in jobs)
     return max(1, min(os.cpu_count() or 1, questions // QUESTIONS_A_PROCESS))

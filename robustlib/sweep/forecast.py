@@ -1,6 +1,5 @@
 """What a profile comes to before it is run: questions, images, answers, disk and time."""
 
-import os
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ from robustlib.models import load_model
 from robustlib.models.base import Answer, Model, Prompt
 from robustlib.sweep.asking import ask
 from robustlib.sweep.conditions import CLEAN, Condition, Item, items_of
+from robustlib.sweep.engines import usual_workers
 from robustlib.sweep.plan import load_choice, profile_conditions
 from robustlib.sweep.profile import DatasetChoice, ModelChoice, Profile
 from robustlib.sweep.rows import make_rows
@@ -84,8 +84,8 @@ class Forecast:
 
     @property
     def workers(self) -> int:
-        """Threads that a sweep on this machine uses by default."""
-        return os.cpu_count() or 1
+        """How many a sweep on this machine has by default, in this process or others."""
+        return usual_workers(sum(asked.rows for asked in self.asked.values()) * len(self.timings))
 
 
 def forecast(profile: Profile) -> Forecast:

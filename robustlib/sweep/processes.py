@@ -7,6 +7,7 @@ from dataclasses import replace
 from loky.process_executor import ProcessPoolExecutor, TerminatedWorkerError
 
 from robustlib.errors import RobustlibError
+from robustlib.sweep.asking import free_memory
 from robustlib.sweep.plan import Job, Plan
 from robustlib.sweep.replicas import Replica
 from robustlib.sweep.threads import Made, in_pool
@@ -26,6 +27,7 @@ def in_processes(plan: Plan, jobs: Sequence[Job], workers: int) -> Made[tuple[Jo
     Raises:
         RobustlibError: a job failed, or a process was lost.
     """
+    free_memory()  # planning has loaded every model here, perhaps on a GPU that the processes are to have
     pool = ProcessPoolExecutor(workers, timeout=_IDLE, initializer=_start, initargs=(replace(plan, jobs=()),))
     try:
         yield from in_pool(pool, _make, jobs)

@@ -40,7 +40,7 @@ def run_sweep(
         profile_or_plan: a profile's name or file, a profile, or a plan.
         out: the output folder.
         engine: a key of `robustlib.sweep.engines.ENGINES`.
-        workers: how many shards are made at a time; None for one per core. The shards do not depend on it.
+        workers: how many shards are made at a time; None for the engine's usual number. The shards do not depend on it.
         retry_failed: whether to ask again where an answer has the status "error".
 
     Returns:

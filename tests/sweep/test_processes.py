@@ -1,5 +1,6 @@
 """The sweeps of a profile on several cores: processes make the same shards, and their ends are told."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -9,9 +10,11 @@ from pathlib import Path
 
 import psutil
 import pytest
+import torch
 
 from robustlib.errors import RobustlibError
 from robustlib.sweep import DatasetChoice, ModelChoice, Profile, make_plan, run_sweep
+from robustlib.sweep.engines import run_local, usual_workers
 from robustlib.sweep.processes import in_processes
 from tests.sweep.toys import contents
 
@@ -36,6 +39,22 @@ def test_processes_make_the_shards_that_one_makes(tmp_path: Path) -> None:
     run_sweep(PROFILE, tmp_path / "two", workers=2)
     assert len(contents(tmp_path / "one")) == 2 * 6 + 2
     assert contents(tmp_path / "two") == contents(tmp_path / "one")
+
+
+@pytest.mark.parametrize(("gpu", "questions", "expected"), [(False, 10**6, 8), (False, 5000, 2), (True, 10**6, 1)])
+def test_workers_are_as_many_as_pay(gpu: bool, questions: int, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpu)
+    assert usual_workers(questions) == expected
+    assert usual_workers(0) == 1
+
+
+def test_for_one_shard_no_process_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("robustlib.sweep.engines.in_processes", None)
+    plan = make_plan(replace(PROFILE, models=PROFILE.models[1:]))
+    [(job, _)] = run_local(plan, plan.jobs[:1], 2)
+    assert job == plan.jobs[0]
+    assert list(run_local(plan, [], 2)) == []
 
 
 def test_an_error_in_a_process_and_the_end_of_one_are_told() -> None:
