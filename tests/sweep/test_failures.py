@@ -24,7 +24,7 @@ from robustlib.sweep import (
     run_sweep,
     sweep_status,
 )
-from robustlib.sweep.threads import in_threads
+from robustlib.sweep.threads import ahead, in_threads
 from tests.sweep.children import Study, known, shards_in, start, sweep
 from tests.sweep.toys import PixelModel, contents, toy_plan
 
@@ -125,6 +125,33 @@ def test_work_under_way_is_finished_when_other_work_fails() -> None:
     assert next(made) == 1
     with pytest.raises(RuntimeError, match="no luck"):
         next(made)
+
+
+def test_what_is_made_ahead_comes_in_order_before_an_error_of_its_maker() -> None:
+    def make() -> Iterator[int]:
+        yield from (1, 2)
+        raise RuntimeError("no luck")
+
+    made = ahead(make())
+    assert [next(made), next(made)] == [1, 2]
+    with pytest.raises(RuntimeError, match="no luck"):
+        next(made)
+
+
+def test_who_stops_early_leaves_neither_a_thread_nor_a_maker_behind() -> None:
+    ended, before = [], set(threading.enumerate())
+
+    def make() -> Iterator[int]:
+        try:
+            yield from range(1, 100)
+        finally:
+            ended.append(True)
+
+    for number in ahead(make()):
+        if number == 3:
+            break
+    assert set(threading.enumerate()) <= before
+    assert ended == [True]
 
 
 @pytest.mark.parametrize("fault", ["changed", "lost", "broken"])
