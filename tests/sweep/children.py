@@ -87,7 +87,7 @@ class Study:
 
     def sweep(self, out: Path, *more: str) -> list[str]:
         """Return the arguments of the command."""
-        return ["sweep", str(self.profile), "--out", str(out), "--workers", "2", *more]
+        return ["sweep", str(self.profile), "--out", str(out), "--workers", "1", *more]
 
 
 def known(patch: pytest.MonkeyPatch) -> None:
