@@ -28,7 +28,13 @@ def in_processes(plan: Plan, jobs: Sequence[Job], workers: int) -> Made[tuple[Jo
         RobustlibError: a job failed, or a process was lost.
     """
     free_memory()  # planning has loaded every model here, perhaps on a GPU that the processes are to have
-    pool = ProcessPoolExecutor(workers, timeout=_IDLE, initializer=_start, initargs=(replace(plan, jobs=()),))
+    pool = ProcessPoolExecutor(
+        workers,
+        timeout=_IDLE,
+        initializer=_start,
+        initargs=(replace(plan, jobs=()),),
+        env={"LOKY_MAX_MEMORY_LEAK_SIZE": "1e18"},  # bytes; a larger model that is taken up is no leak
+    )
     try:
         yield from in_pool(pool, _make, jobs)
     except TerminatedWorkerError as error:
