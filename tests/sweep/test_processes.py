@@ -30,7 +30,7 @@ import sys
 from tests.sweep.test_processes import PROFILE
 from robustlib.sweep import run_sweep
 from dataclasses import replace
-run_sweep(replace(PROFILE, datasets=(replace(PROFILE.datasets[0], fraction=0.05),)), sys.argv[1], workers=2)
+run_sweep(replace(PROFILE, corruptions=(), suites=("vqa_bench",)), sys.argv[1], workers=2)
 """
 
 
