@@ -1,8 +1,11 @@
 """Shards in processes of this machine: small networks keep the interpreter too busy for threads to share it."""
 
+import os
 import signal
+import time
 from collections.abc import Sequence
 from dataclasses import replace
+from threading import Thread
 
 from loky.process_executor import ProcessPoolExecutor, TerminatedWorkerError
 
@@ -12,7 +15,6 @@ from robustlib.sweep.plan import Job, Plan
 from robustlib.sweep.replicas import Replica
 from robustlib.sweep.threads import Made, in_pool
 
-_IDLE = 10  # seconds after which a process without work ends, as when the one that started it was killed
 _replicas: list[Replica] = []  # of such a process: its one
 
 
@@ -30,9 +32,8 @@ def in_processes(plan: Plan, jobs: Sequence[Job], workers: int) -> Made[tuple[Jo
     free_memory()  # planning has loaded every model here, perhaps on a GPU that the processes are to have
     pool = ProcessPoolExecutor(
         workers,
-        timeout=_IDLE,
         initializer=_start,
-        initargs=(replace(plan, jobs=()),),
+        initargs=(replace(plan, jobs=()), os.getpid()),
         env={"LOKY_MAX_MEMORY_LEAK_SIZE": "1e18"},  # bytes; a larger model that is taken up is no leak
     )
     try:
@@ -44,9 +45,17 @@ def in_processes(plan: Plan, jobs: Sequence[Job], workers: int) -> Made[tuple[Jo
         ) from error
 
 
-def _start(plan: Plan) -> None:
+def _start(plan: Plan, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
+    Thread(target=_end_with, args=(parent,), daemon=True).start()
     _replicas[:] = [Replica(plan, plan.models, lambda model: model)]
+
+
+def _end_with(parent: int) -> None:
+    """End this process soon after the one that started it, which may have been killed."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
 
 
 def _make(job: Job) -> tuple[Job, bytes]:

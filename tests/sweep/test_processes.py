@@ -80,4 +80,4 @@ def test_the_processes_of_a_sweep_that_is_killed_end_by_themselves(tmp_path: Pat
         process.kill()
     assert process.returncode == -signal.SIGKILL
     assert started
-    assert not psutil.wait_procs(started, timeout=60)[1]
+    assert not psutil.wait_procs(started, timeout=30)[1]
