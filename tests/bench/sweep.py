@@ -1,7 +1,8 @@
 """How fast a sweep is, beside the bare model and a straightforward loop: ``python -m tests.bench.sweep``.
 
-* bare: the model's network on batches whose tensors are ready, in as many threads as the sweep has workers;
-* sweep: `run_sweep` on the same questions, from reading images to written shards;
+* bare: the model's network on batches whose tensors are ready, in one thread;
+* sweep: `run_sweep` on the same questions, from reading images to written shards, by one worker and by one per core,
+  whose processes take a few seconds to start;
 * loop: a question at a time, its image corrupted, prepared and asked by itself, with transformers' own processor and
   network where it has them (ViLT, BLIP), else with the adapter.
 
@@ -25,20 +26,19 @@ from tabulate import tabulate
 from transformers import BlipForQuestionAnswering, ViltForQuestionAnswering
 
 from robustlib.corruptions import warm_up
-from robustlib.models import load_model
 from robustlib.models.base import Model, Prompt
 from robustlib.models.blip import Blip
 from robustlib.models.staged import Staged
 from robustlib.models.vilt import Vilt
 from robustlib.sweep import Plan, load_profile, make_plan, plan_jobs, run_sweep
 from robustlib.sweep.conditions import Item, items_of
-from robustlib.sweep.plan import Job, profile_conditions
+from robustlib.sweep.plan import Job, load, profile_conditions
 from robustlib.sweep.shards import Batch, batches
 from robustlib.sweep.showing import prompts_by_picture
 from robustlib.sweep.threads import in_threads
 
 PROFILE = "pocket/vqa-bench"
-STEP = 12
+STEP = 4
 """Every so many conditions of the profile are asked."""
 LOOPED = 32
 """Questions of each condition that the loop asks."""
@@ -47,7 +47,7 @@ LOOPED = 32
 def main() -> None:
     """Print one row per model."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3, help="times that each is measured (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=2, help="times that each is measured (default: %(default)s)")
     rounds = parser.parse_args().rounds
     profile = load_profile(PROFILE)
     for suite in profile.suites:
@@ -56,42 +56,35 @@ def main() -> None:
     datasets = list(make_plan(profile).datasets.values())
     rows: list[list[Any]] = []
     for choice in profile.models:
-        model = load_model(choice.name, **choice.settings)
-        own = replace(profile, models=(choice,))
-        plan = plan_jobs(own, datasets, {choice.column: model}, conditions)
-        rows.append([choice.column, *_measure(plan, model, rounds)])
+        plan = plan_jobs(replace(profile, models=(choice,)), datasets, {choice.column: choice}, conditions)
+        rows.append([choice.column, *_measure(plan, load(choice), rounds)])
     cores = os.cpu_count() or 1
-    heads = ["bare, 1 thread", "sweep, 1 worker", f"bare, {cores}", f"sweep, {cores}", "loop"]
-    ratios = ["sweep / bare, 1", f"sweep / bare, {cores}", f"sweep, {cores} / loop"]
+    heads = ["bare", "sweep, 1 worker", f"sweep, {cores}", "loop"]
+    ratios = ["sweep, 1 / bare", f"sweep, {cores} / bare", f"sweep, {cores} / loop"]
     print(f"{PROFILE}, every {STEP}th condition; questions a second, best of {rounds} rounds.\n")
-    means = ["geometric mean", *[""] * 5, *(geometric_mean(row[place] for row in rows) for place in (6, 7, 8))]
-    formats = ("", *[".0f"] * 5, ".2f", ".2f", ".1f")
+    means = ["geometric mean", *[""] * 4, *(geometric_mean(row[place] for row in rows) for place in (5, 6, 7))]
+    formats = ("", *[".0f"] * 4, ".2f", ".2f", ".1f")
     print(tabulate([*rows, means], ["model", *heads, *ratios], "github", floatfmt=formats))
 
 
 def _measure(plan: Plan, model: Model, rounds: int) -> list[float]:
-    """Return questions a second of the five, and the ratios."""
+    """Return questions a second of the four, and the ratios."""
     assert isinstance(model, Staged)
     (dataset,) = plan.datasets.values()
     ready = [_ready(plan, model, job) for job in plan.jobs]
-    answer, cores = _stock(model), os.cpu_count() or 1
-    seconds: dict[tuple[str, int], list[float]] = defaultdict(list)
+    answer = _stock(model)
+    seconds: dict[str, list[float]] = defaultdict(list)
     for _ in range(rounds):
-        for workers in (1, cores):
-            seconds["bare", workers].append(_seconds(partial(_bare, model, ready, workers)))
+        seconds["bare"].append(_seconds(partial(_bare, model, ready)))
+        for name, workers in (("one", 1), ("all", os.cpu_count() or 1)):
             with TemporaryDirectory() as folder:
                 sweep = partial(run_sweep, plan, Path(folder, "out"), workers=workers)
-                seconds["sweep", workers].append(_seconds(sweep))
-        seconds["loop", 1].append(_seconds(partial(_loop, plan, answer)))
+                seconds[name].append(_seconds(sweep))
+        seconds["loop"].append(_seconds(partial(_loop, plan, answer)))
     asked = len(plan.jobs) * len(dataset)
-    speed = {key: asked / min(found) for key, found in seconds.items()}
-    speed["loop", 1] *= LOOPED / len(dataset)
-    return [
-        *(speed[kind, workers] for workers in (1, cores) for kind in ("bare", "sweep")),
-        speed["loop", 1],
-        *(speed["sweep", workers] / speed["bare", workers] for workers in (1, cores)),
-        speed["sweep", cores] / speed["loop", 1],
-    ]
+    bare, one, every = (asked / min(seconds[name]) for name in ("bare", "one", "all"))
+    loop = len(plan.jobs) * LOOPED / min(seconds["loop"])
+    return [bare, one, every, loop, one / bare, every / bare, every / loop]
 
 
 def _ready(plan: Plan, model: Model, job: Job) -> list[Batch]:
@@ -103,12 +96,12 @@ def _items(plan: Plan, job: Job) -> list[Item]:
     return items_of(questions, job.condition, plan.profile.base_seed, plan.profile.seeding)
 
 
-def _bare(model: Staged, ready: Sequence[Sequence[Batch]], workers: int) -> None:
+def _bare(model: Staged, ready: Sequence[Sequence[Batch]]) -> None:
     def run(own: Sequence[Batch]) -> None:
         for batch in own:
             model.run(batch.prompts, batch.ready)
 
-    for _ in in_threads(run, ready, workers):
+    for _ in in_threads(run, ready, 1):
         pass
 
 
