@@ -13,6 +13,8 @@ from robustlib.errors import InvalidValueError, RobustlibError, UnknownNameError
 Fidelity = Literal["faithful", "fixed", "ours"]
 Parameters = Mapping[str, int | float]
 
+CUSTOM = "custom"
+"""The suite of corruptions that were added in this process: no other one knows them."""
 SEVERITIES = Path(__file__).with_name("severities.csv")
 
 _FIDELITIES = ("faithful", "fixed", "ours")

@@ -13,7 +13,7 @@ import imgaug.augmenters as iaa
 import imgaug.random as imgaug_random
 import numpy as np
 
-from robustlib.corruptions.catalogue import Corruption, add_corruption, find_corruption
+from robustlib.corruptions.catalogue import CUSTOM, Corruption, add_corruption, find_corruption
 from robustlib.corruptions.engine import corrupt
 from robustlib.corruptions.registry import effect
 from robustlib.corruptions.stream import Stream
@@ -21,7 +21,6 @@ from robustlib.data.images import Pixels, to_rgb
 from robustlib.errors import InvalidTypeError, InvalidValueError
 from robustlib.seeding import generator
 
-SUITE = "custom"
 MOVING = {
     *("rotate", "shear", "affine", "perspective", "elastic_transform", "flip_horizontal", "flip_vertical"),
     *("crop_center", "crop_random", "downsample", "add_border"),
@@ -91,8 +90,8 @@ def from_augmenter(augmenter: iaa.Augmenter, name: str) -> Corruption:
     fingerprint = _fingerprint(augmenter, name)
     corruption = Corruption(
         name=name,
-        suite=SUITE,
-        category=SUITE,
+        suite=CUSTOM,
+        category=CUSTOM,
         function=imgaug_augmenter.__name__,
         parameters=({"fingerprint": fingerprint},),
         random=True,

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import cast
 
+from robustlib.corruptions.catalogue import CUSTOM
 from robustlib.errors import UnknownNameError
 from robustlib.sweep.plan import Job, Plan
 from robustlib.sweep.processes import in_processes
@@ -43,7 +44,8 @@ def run_local(plan: Plan, jobs: Sequence[Job], workers: int | None) -> Made[tupl
     """Make shards on this machine, model after model.
 
     A profile's models are loaded by processes, a model each at a time; where there is too little to ask for that to
-    pay, or one worker, all happens in this process. So it does for models that were given as objects, in threads.
+    pay, or one worker, all happens in this process. So it does, in threads, where no other process could know a model
+    or a corruption.
 
     Args:
         plan: what the jobs belong to.
@@ -53,7 +55,7 @@ def run_local(plan: Plan, jobs: Sequence[Job], workers: int | None) -> Made[tupl
     order = list(plan.models)
     by_model = sorted(jobs, key=lambda job: order.index(job.model))
     count = min(workers or usual_workers(sum(len(plan.datasets[job.dataset]) for job in jobs)), len(jobs))
-    if count > 1 and all(isinstance(model, ModelChoice) for model in plan.models.values()):
+    if count > 1 and not _known_here_alone(plan):
         return in_processes(plan, by_model, count)
     replicas = Replicas(plan.models, by_model)
 
@@ -62,6 +64,14 @@ def run_local(plan: Plan, jobs: Sequence[Job], workers: int | None) -> Made[tupl
             return job, make_shard(plan, job, model)
 
     return in_threads(run, by_model, count)
+
+
+def _known_here_alone(plan: Plan) -> bool:
+    """Return whether a model was given as an object, or a corruption was added in this process."""
+    operations = [operation for job in plan.jobs for operation in job.identity["condition"]["operations"]]
+    return not all(isinstance(model, ModelChoice) for model in plan.models.values()) or any(
+        operation["name"].startswith(f"{CUSTOM}/") for operation in operations
+    )
 
 
 def usual_workers(questions: int) -> int:

@@ -100,7 +100,7 @@ def _run(plan: Plan, jobs: Sequence[Job], workers: int | None) -> Made[tuple[Job
 
 def _shares(workers: int | None, jobs: int) -> tuple[int, dict[str, float]]:
     """Return the number of actors, and what each of them has of the cluster."""
-    resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]  # Ray has no type for it
     gpus = int(resources.get("GPU", 0))
     places = gpus or int(resources.get("CPU", 0)) or 1
     count = min(workers or places, jobs)

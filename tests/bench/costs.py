@@ -24,7 +24,7 @@ from transformers.models.blip.image_processing_pil_blip import BlipImageProcesso
 
 from robustlib.corruptions import corrupt
 from robustlib.data import LazyImage, load_dataset
-from robustlib.sweep import Condition, ModelChoice, Profile, load_profile
+from robustlib.sweep import Condition, DatasetChoice, ModelChoice, Profile, load_profile
 from robustlib.sweep.conditions import items_of
 from robustlib.sweep.plan import profile_conditions
 from tests.bench.networks import ANSWER, HEIGHT, NETWORKS, WIDTH, Network, cpu_seconds, measure
@@ -73,9 +73,15 @@ def questions_of(profile: Profile) -> Iterator[tuple[float, float]]:
     """Yield for each data set its questions, and how many rows a model answers for each of them, in the mean."""
     conditions = profile_conditions(profile)
     for choice in profile.datasets:
-        known = choice.name.partition(":")[0]
-        questions = ROWS_OF_300.get(known, choice.rows) if choice.rows else choice.images * QUESTIONS_AN_IMAGE  # type: ignore[operator]
-        yield questions, _rows(tuple(conditions))
+        yield _questions(choice), _rows(tuple(conditions))
+
+
+def _questions(choice: DatasetChoice) -> float:
+    """Return how many questions a profile takes of a set that is not here."""
+    if choice.images:
+        return choice.images * QUESTIONS_AN_IMAGE
+    assert choice.rows, choice
+    return ROWS_OF_300.get(choice.name.partition(":")[0], choice.rows)
 
 
 def _rows(conditions: tuple[Condition, ...]) -> float:

@@ -8,10 +8,12 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import imgaug.augmenters as iaa
 import psutil
 import pytest
 import torch
 
+from robustlib.corruptions.imgaug_bridge import from_augmenter
 from robustlib.errors import RobustlibError
 from robustlib.sweep import DatasetChoice, ModelChoice, Profile, make_plan, run_sweep
 from robustlib.sweep.engines import run_local, usual_workers
@@ -55,6 +57,14 @@ def test_for_one_shard_no_process_is_started(monkeypatch: pytest.MonkeyPatch) ->
     [(job, _)] = run_local(plan, plan.jobs[:1], 2)
     assert job == plan.jobs[0]
     assert list(run_local(plan, [], 2)) == []
+
+
+def test_what_only_this_process_knows_is_asked_about_here(tmp_path: Path) -> None:
+    from_augmenter(iaa.Fliplr(1.0), "mirror_of_processes")
+    mirrored = replace(PROFILE, corruptions=("custom/mirror_of_processes",), severities=(1,))
+    run_sweep(mirrored, tmp_path / "two", workers=2)
+    run_sweep(mirrored, tmp_path / "one", workers=1)
+    assert contents(tmp_path / "two") == contents(tmp_path / "one")
 
 
 def test_an_error_in_a_process_and_the_end_of_one_are_told() -> None:
