@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from statistics import geometric_mean
+from statistics import harmonic_mean
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -62,9 +62,10 @@ def main() -> None:
     heads = ["bare", "sweep, 1 worker", f"sweep, {cores}", "loop"]
     ratios = ["sweep, 1 / bare", f"sweep, {cores} / bare", f"sweep, {cores} / loop"]
     print(f"{PROFILE}, every {STEP}th condition; questions a second, best of {rounds} rounds.\n")
-    means = ["geometric mean", *[""] * 4, *(geometric_mean(row[place] for row in rows) for place in (5, 6, 7))]
+    every = [harmonic_mean(row[place] for row in rows) for place in (1, 2, 3, 4)]
+    total = ["all", *every, every[1] / every[0], every[2] / every[0], every[2] / every[3]]
     formats = ("", *[".0f"] * 4, ".2f", ".2f", ".1f")
-    print(tabulate([*rows, means], ["model", *heads, *ratios], "github", floatfmt=formats))
+    print(tabulate([*rows, total], ["model", *heads, *ratios], "github", floatfmt=formats))
 
 
 def _measure(plan: Plan, model: Model, rounds: int) -> list[float]:
