@@ -29,20 +29,18 @@ def in_pool(pool: Executor, work: Callable[[Task], Result], tasks: Sequence[Task
     not begun by then are dropped.
     """
     left: set[Future[Result]] = set()
-    failures = []
     try:
         left.update(pool.submit(work, task) for task in tasks)
         for future in as_completed(left):
             left.discard(future)  # results are not kept
-            if future.cancelled():
-                continue
             if failure := future.exception():
-                failures.append(failure)
-                _cancel(left)
-            else:
-                yield future.result()
-        if failures:
-            raise failures[0]
+                break
+            yield future.result()
+        else:
+            return
+        under_way = [other for other in left if not other.cancel()]  # a broken pool never tells of those cancelled
+        yield from (other.result() for other in under_way if not other.exception())
+        raise failure
     finally:
         _cancel(left)
         pool.shutdown()

@@ -4,10 +4,12 @@ import json
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -24,7 +26,7 @@ from robustlib.sweep import (
     run_sweep,
     sweep_status,
 )
-from robustlib.sweep.threads import ahead, in_threads
+from robustlib.sweep.threads import ahead, in_pool, in_threads
 from tests.sweep.children import Study, known, shards_in, start, sweep
 from tests.sweep.toys import PixelModel, contents, toy_plan
 
@@ -308,3 +310,31 @@ def test_a_notebook_whose_sweep_has_failed_answers_leaves_no_target_and_says_why
     assert copy == f"The partial run is in {tmp_path / 'sweep.failed.ipynb'}."
     assert not target.exists()
     assert (tmp_path / "sweep.failed.ipynb").exists()
+
+
+class Broken(Executor):
+    """A pool that loses its first task with its process, and then has nobody left to tell of the others."""
+
+    def __init__(self) -> None:
+        self.futures: list[Future[Any]] = []
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.futures.append(Future())
+        if len(self.futures) == 1:
+            self.futures[0].set_exception(RuntimeError("lost"))
+        return self.futures[-1]
+
+
+def test_a_pool_that_breaks_is_told_and_not_waited_for() -> None:
+    told: list[str] = []
+
+    def run() -> None:
+        try:
+            list(in_pool(Broken(), str, [1, 2, 3]))
+        except RuntimeError as error:
+            told.append(str(error))
+
+    waiting = threading.Thread(target=run, daemon=True)
+    waiting.start()
+    waiting.join(20)
+    assert told == ["lost"]
